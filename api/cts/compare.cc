@@ -1,0 +1,64 @@
+#include "api/cts/compare.h"
+
+#include <string.h>
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "api/cts/number.h"
+
+namespace oarlock::cts {
+
+namespace {
+
+std::string place(const Shape& shape, int64_t i) {
+  std::string s = "]";
+  for (int axis = shape.rank - 1; axis >= 0; --axis) {
+    s = std::to_string(i % shape(axis)) + (s[0] == ']' ? "" : ", ") + s;
+    i /= shape(axis);
+  }
+  return "[" + s;
+}
+
+}  // namespace
+
+std::optional<std::string> compare(const HostTensor& got, const HostTensor& want, const HostTensor* scale,
+                                   const Tolerance& tolerance) {
+  if (want.dtype == DType::none || got.dtype == DType::none) return {};
+  if (got.dtype != want.dtype)
+    return fmt::format("dtype is {}, want {}", to_string(got.dtype), to_string(want.dtype));
+  if (!(got.shape == want.shape)) return fmt::format("shape is {}, want {}", to_string(got.shape), to_string(want.shape));
+  DType t = want.dtype;
+  int64_t n = want.count();
+  if (!is_float(t) || tolerance.exact) {
+    int64_t width = info(t).bits / 8;
+    for (int64_t i = 0; i < n; ++i) {
+      if (memcmp(&got.bytes[size_t(i * width)], &want.bytes[size_t(i * width)], size_t(width)) == 0) continue;
+      double g = get_number(got.bytes.data(), t, i), w = get_number(want.bytes.data(), t, i);
+      if (is_float(t) && ((std::isnan(g) && std::isnan(w)) || g == w)) continue;
+      return fmt::format("element {} is {}, want {}", place(want.shape, i), number_text(got.bytes.data(), t, i),
+                         number_text(want.bytes.data(), t, i));
+    }
+    return {};
+  }
+  double factor = tolerance.ulps * epsilon(t) * std::sqrt(std::max(tolerance.reads, 1.0));
+  for (int64_t i = 0; i < n; ++i) {
+    double g = get_number(got.bytes.data(), t, i), w = get_number(want.bytes.data(), t, i);
+    if (g == w || (std::isnan(g) && std::isnan(w))) continue;
+    double size = std::fabs(w);
+    if (scale) size = std::max(size, std::fabs(get_number(scale->bytes.data(), scale->dtype, i)));
+    double allowed = factor * size + smallest(t);
+    if (std::isinf(g) != std::isinf(w) && !std::isnan(g) && !std::isnan(w)) {
+      double finite = std::isinf(g) ? w : g, infinite = std::isinf(g) ? g : w;
+      if (std::signbit(finite) == std::signbit(infinite) && std::fabs(finite) >= largest(t) * (1 - factor)) continue;
+    } else if (std::isfinite(g) && std::isfinite(w) && (std::fabs(g - w) <= allowed || std::isinf(size))) {
+      continue;
+    }
+    return fmt::format("element {} is {:.9g}, want {:.9g} (off by {:.3g}, allowed {:.3g})", place(want.shape, i), g, w,
+                       std::fabs(g - w), allowed);
+  }
+  return {};
+}
+
+}  // namespace oarlock::cts

@@ -1,0 +1,50 @@
+// The conformance kit: what a plugin must do to be used, as tests. `oarlock cts PLUGIN` is its front; ctest runs the same.
+//
+//   L0  the file, negotiation, sizes, faults       the kit loads the plugin itself, by the C ABI alone
+//   L1  memory, copies, events, order, threads     the same
+//   L2  every op and dtype, generated from the op table, through the public C++ API
+//   M   (on request) shows that L2 can fail: outputs are spoilt on purpose and the comparison must notice
+//
+// The tests run in a spawned child, one after another. If it crashes or hangs, that test has failed, and the next child
+// goes on after it.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace oarlock::cts {
+
+struct Options {
+  std::string plugin;                // absolute path of a plugin, or "host": the core's references and decompositions
+  std::vector<std::string> levels;   // "L0", "L1", "L2", "M"; empty: L0, L1, L2, and M if mutate
+  std::vector<std::string> ops;      // L2 and M for these only; empty: all
+  uint64_t seed = 1;                 // same seed, same calls
+  int cases = 4;                     // random calls per op and dtype
+  bool mutate = false;
+  int timeout_ms = 60'000;           // for one test
+};
+
+enum class Outcome { passed, failed, skipped };
+struct Row {
+  std::string level, name;
+  Outcome outcome = Outcome::passed;
+  std::string reason;                // why failed or skipped; empty if passed
+  double seconds = 0;
+};
+struct Report {
+  std::string plugin;                // "null", or the file's name if it never said its own
+  std::vector<Row> rows;
+  int count(Outcome outcome) const;
+  int count(Outcome outcome, const std::string& level) const;
+};
+
+// Runs everything in children of `program` (this very program: it must call run_child when given `cts --child`).
+// on_row is called as results come.
+Report run(const Options& options, const std::string& program, const std::function<void(const Row&)>& on_row = {});
+
+// The child's part: runs the tests from number `from` on and writes what happens to the file descriptor, a JSON object a
+// line. Returns the exit code.
+int run_child(const Options& options, int descriptor, int from);
+
+}  // namespace oarlock::cts

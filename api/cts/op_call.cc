@@ -1,0 +1,266 @@
+#include "api/cts/op_call.h"
+
+#include <string.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <oarlock/base/plugin.h>
+
+#include "api/cts/number.h"
+
+namespace oarlock::cts {
+
+namespace {
+
+bool exists(const char* op) {
+  static const std::vector<std::string> names = op_names();
+  return std::binary_search(names.begin(), names.end(), op);
+}
+
+std::vector<int64_t> strides_of(const std::vector<int64_t>& shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+  return strides;
+}
+
+oar_attr_t integers(const std::vector<int64_t>& v) { return {OAR_ATTR_INTS, 1, v.size(), {.ints = v.data()}}; }
+
+HostTensor to_host(const Tensor& t) {
+  HostTensor h;
+  if (!t) return h;
+  h.shape = t.shape();
+  h.dtype = t.dtype();
+  h.bytes.resize(size_t(size_bytes(h.dtype, uint64_t(h.count()))));
+  if (!h.bytes.empty()) t.copy_to_host(h.bytes.data());
+  return h;
+}
+
+}  // namespace
+
+bool Target::has_kernels(const std::string& op) const {
+  if (plugin.empty()) return false;
+  for (const KernelInfo& k : kernels_of(op))
+    if (k.plugin == plugin) return true;
+  return false;
+}
+
+const Target& target_of(const std::string& path) {
+  static const Target target = [&] {
+    Target t;
+    if (path == "host") return t;
+    PluginInfo info = load_plugin(path).take();
+    t.plugin = info.name;
+    if (!info.devices.empty()) {
+      t.device = Device(info.devices[0]);
+      t.own_device = true;
+    }
+    return t;
+  }();
+  return target;
+}
+
+Layout draw_layout(Random& random) {
+  int64_t n = random.between(0, 3);
+  return n == 0 ? Layout::permuted : n == 1 ? Layout::sliced : Layout::contiguous;
+}
+
+Tensor make_tensor(const Operand& o, const Device& device, Layout layout, Random& random) {
+  int rank = int(o.shape.size());
+  int64_t width = info(o.dtype).bits / 8, n = o.count();
+  if (rank == 0 || n == 0 || info(o.dtype).bits % 8 != 0) layout = Layout::contiguous;
+  if (layout == Layout::permuted && (rank < 2 || !exists("permute"))) layout = Layout::contiguous;
+  if (layout == Layout::sliced && !exists("slice")) layout = Layout::contiguous;
+  if (layout == Layout::contiguous) return Tensor::from_host(o.bytes.data(), Shape(o.shape), o.dtype, device);
+
+  // A larger or turned block of memory in which the operand is a view.
+  std::vector<int64_t> outer, axes(size_t(rank), 0), starts(size_t(rank), 0), steps(size_t(rank), 1);
+  std::vector<int64_t> order(static_cast<size_t>(rank));
+  for (int i = 0; i < rank; ++i) order[size_t(i)] = i;
+  if (layout == Layout::permuted) {
+    random.shuffle(order);
+    if (std::is_sorted(order.begin(), order.end())) std::swap(order.front(), order.back());
+    for (int64_t axis : order) outer.push_back(o.shape[size_t(axis)]);
+    for (int i = 0; i < rank; ++i) axes[size_t(order[size_t(i)])] = i;
+  } else {
+    for (int i = 0; i < rank; ++i) {
+      starts[size_t(i)] = random.between(0, 2);
+      steps[size_t(i)] = random.between(1, 2);
+      outer.push_back(starts[size_t(i)] + o.shape[size_t(i)] * steps[size_t(i)] + random.between(0, 1));
+    }
+  }
+  int64_t total = 1;
+  for (int64_t s : outer) total *= s;
+  std::vector<uint8_t> bytes(size_t(total * width));
+  for (uint8_t& b : bytes) b = o.dtype == DType::boolean ? 1 : uint8_t(0x7f);   // a value that would show if it were read
+  std::vector<int64_t> inner = strides_of(o.shape), stride = strides_of(outer);
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t at = 0;
+    for (int k = 0; k < rank; ++k) {
+      int64_t index = i / inner[size_t(k)] % o.shape[size_t(k)];
+      at += layout == Layout::permuted ? index * stride[size_t(axes[size_t(k)])]
+                                       : (starts[size_t(k)] + index * steps[size_t(k)]) * stride[size_t(k)];
+    }
+    memcpy(&bytes[size_t(at * width)], &o.bytes[size_t(i * width)], size_t(width));
+  }
+  Tensor block = Tensor::from_host(bytes.data(), Shape(outer), o.dtype, device);
+  std::vector<oar_attr_t> attrs;
+  if (layout == Layout::permuted) {
+    attrs = {integers(axes)};
+    return call_op("permute", std::span(&block, 1), attrs)[0];
+  }
+  attrs = {integers(starts), integers(o.shape), integers(steps)};
+  return call_op("slice", std::span(&block, 1), attrs)[0];
+}
+
+std::vector<HostTensor> run_call(const Schema& schema, const Draw& draw, const Device& device, const CallOptions& options,
+                                 Random* layouts) {
+  Random none(0);
+  std::vector<Tensor> inputs;
+  for (const Operand& o : draw.inputs) {
+    if (!o.present) {
+      inputs.emplace_back();
+      continue;
+    }
+    Layout layout = layouts && !o.mutated && !o.host ? draw_layout(*layouts) : Layout::contiguous;
+    inputs.push_back(make_tensor(o, o.host ? Device() : device, layout, layouts ? *layouts : none));
+  }
+  std::vector<Tensor> outputs;
+  try {
+    outputs = call_op(schema.info.name, inputs, draw.wire(), options);
+  } catch (const Error& e) {
+    if (e.code() == Code::refused) throw RefusedCall{e.what()};
+    throw;
+  }
+  std::vector<HostTensor> all;
+  for (const Tensor& t : outputs) all.push_back(to_host(t));
+  for (size_t i = 0; i < draw.inputs.size(); ++i)
+    if (draw.inputs[i].mutated && draw.inputs[i].present) all.push_back(to_host(inputs[i]));
+  return all;
+}
+
+namespace {
+
+// How many input elements one output element depends on, as far as the strings tell: names that no output has are summed
+// over, an axis attribute covers its axis. Composites may read all of their named dimensions.
+double elements_read(const Schema& schema, const Draw& draw, const std::vector<HostTensor>& want) {
+  double reads = 0;
+  auto in_output = [&](const std::string& name) {
+    for (const Spec& s : schema.outputs)
+      for (const Item& i : s.items)
+        if (i.text == name) return true;
+    return false;
+  };
+  int64_t least = INT64_MAX;
+  for (const HostTensor& w : want)
+    if (w.dtype != DType::none) least = std::min(least, w.count());
+  bool open = schema.info.has_infer;
+  for (size_t i = 0; i < draw.inputs.size(); ++i) {
+    if (!draw.inputs[i].present || draw.inputs[i].host) continue;
+    double one = 1;
+    for (const Item& item : schema.input_spec(i).items) {
+      if (item.kind != Item::name && item.kind != Item::pack) continue;
+      auto it = draw.names.find(item.text);
+      if (it == draw.names.end()) continue;
+      bool kept = in_output(item.text);
+      if (kept && (schema.info.primitive || item.kind == Item::pack)) continue;
+      for (int64_t n : it->second) one *= double(std::max<int64_t>(n, 1));
+    }
+    if (open && schema.input_spec(i).has(Item::any_pack))
+      one *= std::max(1.0, std::ceil(double(draw.inputs[i].count()) / double(std::max<int64_t>(least, 1))));
+    reads += one;
+  }
+  if (!draw.inputs.empty())
+    for (size_t a = 0; a < draw.attrs.size(); ++a) {
+      const OpAttribute& info = schema.info.attributes[a];
+      const auto& x = draw.inputs[0].shape;
+      auto size = [&](int64_t axis) {
+        if (axis < 0) axis += int64_t(x.size());
+        return axis >= 0 && axis < int64_t(x.size()) ? double(std::max<int64_t>(x[size_t(axis)], 1)) : 1.0;
+      };
+      bool reduced = !open && !schema.info.is_view;
+      if (info.kind == "axis" && reduced) reads *= size(draw.attrs[a].i);
+      if (info.kind == "axes" && reduced) {
+        if (!draw.attrs[a].is_set) reads *= double(std::max<int64_t>(draw.inputs[0].count(), 1));
+        for (int64_t axis : draw.attrs[a].ints) reads *= size(axis);
+      }
+    }
+  return std::max(reads, 1.0);
+}
+
+Draw absolute(Draw draw) {
+  for (Operand& o : draw.inputs)
+    for (int64_t i = 0; o.present && is_float(o.dtype) && i < o.count(); ++i)
+      put_number(o.bytes.data(), o.dtype, i, std::fabs(get_number(o.bytes.data(), o.dtype, i)));
+  return draw;
+}
+
+Draw widened(Draw draw) {
+  for (Operand& o : draw.inputs) {
+    if (!o.present || !is_float(o.dtype) || o.dtype == DType::f64) continue;
+    std::vector<uint8_t> wide(size_t(o.count()) * 8);
+    for (int64_t i = 0; i < o.count(); ++i) put_number(wide.data(), DType::f64, i, get_number(o.bytes.data(), o.dtype, i));
+    o.bytes = std::move(wide);
+    o.dtype = DType::f64;
+  }
+  return draw;
+}
+
+std::vector<HostTensor> right_answer(const Schema& schema, const Draw& draw) {
+  const OpInfo& op = schema.info;
+  CallOptions options;
+  if (op.has_reference) options.route = Route::reference;
+  else if (op.has_decomposition) options.route = Route::decomposition;
+  if (op.has_reference || op.is_view) return run_call(schema, draw, Device(), options, nullptr);
+  // No reference: its decomposition in f64, rounded once.
+  std::vector<Tensor> placeholders;
+  for (const Operand& o : draw.inputs)
+    placeholders.push_back(o.present ? Tensor::from_host(o.bytes.data(), Shape(o.shape), o.dtype) : Tensor());
+  Inferred inferred = infer_op(op.name, placeholders, draw.wire());
+  std::vector<DType> dtypes = inferred.dtypes;
+  for (const Operand& o : draw.inputs)
+    if (o.mutated && o.present) dtypes.push_back(o.dtype);
+  std::vector<HostTensor> want = run_call(schema, widened(draw), Device(), options, nullptr);
+  for (size_t i = 0; i < want.size() && i < dtypes.size(); ++i) {
+    HostTensor& w = want[i];
+    if (w.dtype == dtypes[i] || w.dtype != DType::f64 || !is_float(dtypes[i])) continue;
+    std::vector<uint8_t> narrow(size_t(size_bytes(dtypes[i], uint64_t(w.count()))));
+    for (int64_t k = 0; k < w.count(); ++k) put_number(narrow.data(), dtypes[i], k, get_number(w.bytes.data(), DType::f64, k));
+    w.bytes = std::move(narrow);
+    w.dtype = dtypes[i];
+  }
+  return want;
+}
+
+}  // namespace
+
+Oracle oracle_of(const Schema& schema, const Draw& draw) {
+  Oracle oracle;
+  oracle.want = right_answer(schema, draw);
+  if (schema.info.tolerance_of_absolutes) {
+    oracle.scale = right_answer(schema, absolute(draw));
+    if (oracle.scale.size() != oracle.want.size()) oracle.scale.clear();
+  }
+  oracle.tolerance.ulps = schema.info.tolerance_ulps;
+  oracle.tolerance.exact = schema.info.is_view;
+  oracle.tolerance.reads = elements_read(schema, draw, oracle.want);
+  bool floats = std::any_of(draw.inputs.begin(), draw.inputs.end(),
+                            [](const Operand& o) { return is_float(o.dtype) && o.dtype != DType::f64; });
+  oracle.independent = schema.info.has_reference || floats;
+  return oracle;
+}
+
+std::optional<std::string> compare_all(const Oracle& oracle, const std::vector<HostTensor>& got) {
+  if (got.size() != oracle.want.size())
+    return fmt::format("{} outputs, want {}", got.size(), oracle.want.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    auto wrong = compare(got[i], oracle.want[i], oracle.scale.empty() ? nullptr : &oracle.scale[i], oracle.tolerance);
+    if (wrong) return (got.size() > 1 ? fmt::format("output {}: ", i) : "") + *wrong;
+  }
+  return {};
+}
+
+}  // namespace oarlock::cts

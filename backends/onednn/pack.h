@@ -1,0 +1,80 @@
+// What the files of this plugin share: the opened pack, prepared primitives and how they are launched.
+#ifndef OARLOCK_ONEDNN_PACK_H_
+#define OARLOCK_ONEDNN_PACK_H_
+
+#include <kit.hpp>
+
+#include <vector>
+
+#include "dnnl_api.h"
+
+struct oar_pack {
+  const oar_host_t* host;
+  dnnl::engine engine;
+};
+
+namespace oarlock::onednn {
+
+// oneDNN runs on OpenMP and asks omp_get_max_threads(), which in OpenMP belongs to the calling thread (it is a variable
+// of the task, not of the process). While one of these lives, the calling thread has the host's budget; afterwards its
+// own again. Where both agree, as they do if the host's pool is the OpenMP team, nothing is written.
+class ThreadLimit {
+ public:
+  explicit ThreadLimit(const oar_host_t* host);
+  ~ThreadLimit();
+  ThreadLimit(const ThreadLimit&) = delete;
+  ThreadLimit& operator=(const ThreadLimit&) = delete;
+
+ private:
+  int before_ = 0;  // 0: untouched
+};
+
+// A primitive with its memory objects, held from prepare to release. Handles are set at launch, so one thread at a time.
+class Prepared {
+ public:
+  Prepared(oar_pack_t* pack, const dnnl::primitive& primitive)
+      : host_(pack->host), engine_(pack->engine), stream_(pack->engine), primitive_(primitive) {}
+  // Memory of an operand: input i is i, output j is n_inputs + j.
+  void bind(int argument, const dnnl::memory::desc& desc, int operand);
+  // Memory that the state owns.
+  void hold(int argument, const dnnl::memory& memory);
+  void scratchpad(const dnnl::memory::desc& desc);
+  // Output 0, dense along its last dimension, ends in a relu that keeps NaN.
+  void relu_last() { relu_ = true; }
+  oar_status_t launch(const oar_frame_t* frame);
+
+ private:
+  struct Bound {
+    dnnl_memory_t memory;
+    int operand;
+  };
+  const oar_host_t* host_;
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  dnnl::primitive primitive_;
+  std::vector<dnnl::memory> memories_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+  std::vector<Bound> bound_;
+  dnnl_memory_t scratchpad_ = nullptr;
+  bool relu_ = false;
+};
+
+oar_status_t launch(void* state, const oar_frame_t* frame);
+void release(void* state);
+
+// Gives a state away: fills in state and workspace.
+void finish(oar_prepared_t* out_prepared, Prepared* state, const dnnl::memory::desc& scratchpad, uint64_t cost_ns);
+
+constexpr uint64_t kF32 = OAR_BIT(OAR_DTYPE_F32);
+constexpr uint64_t kBf16 = OAR_BIT(OAR_DTYPE_BF16);
+
+inline dnnl::memory::data_type type_of(uint32_t dtype) {
+  return dtype == OAR_DTYPE_BF16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+}
+// Strides of a value; row-major ones where the offer leaves them open. Throws a Refusal for opaque layouts.
+std::vector<int64_t> strides_of(const oar_value_t& value, int operand);
+
+extern const oar_kernel_decl_t matmul_decl;
+
+}  // namespace oarlock::onednn
+#endif

@@ -1,0 +1,168 @@
+// The elementwise ops: declarations, and the way from a frame to a tile.
+#include <algorithm>
+
+#include "loop.h"
+
+namespace oarlock::simd {
+namespace {
+
+// user of a declaration.
+struct Element {
+  ElementOp op;
+  int typed_input;  // the one whose dtype selects the kernel
+};
+
+struct Flat {
+  Tile tile;
+  const char* in[3];
+  char* out;
+  int64_t in_size[3], out_size;
+};
+void flat_body(void* context, int64_t begin, int64_t end) {
+  const Flat& f = *static_cast<const Flat*>(context);
+  f.tile(f.in[0] + begin * f.in_size[0], f.in[1] + begin * f.in_size[1], f.in[2] + begin * f.in_size[2],
+         f.out + begin * f.out_size, end - begin);
+}
+
+// All operands have one shape and lie dense. *out_n is the number of elements.
+template <int N>
+inline bool alike(const oar_frame_t* frame, int64_t* out_n) {
+  const oar_view_t& out = *frame->outputs[0];
+  const int rank = out.n_dims;
+  for (int k = 0; k < N; ++k)
+    if (frame->inputs[k]->n_dims != rank) return false;
+  int64_t n = 1;
+  for (int d = rank - 1; d >= 0; --d) {
+    const int64_t extent = out.shape[d];
+    bool same = extent == 1 || out.strides[d] == n;
+    for (int k = 0; k < N; ++k)
+      same &= frame->inputs[k]->shape[d] == extent && (extent == 1 || frame->inputs[k]->strides[d] == n);
+    if (!same) return false;
+    n *= extent;
+  }
+  *out_n = n;
+  return true;
+}
+
+// Whether b is one element (*out_width 0) or one row of the dense a (its width); both common enough to skip the general
+// loop, whose preparation takes 60 ns.
+inline bool repeats(const oar_view_t& a, const oar_view_t& b, const oar_view_t& out, int64_t* out_width) {
+  if (a.n_dims != out.n_dims || b.n_dims > 1 || b.n_dims > a.n_dims) return false;
+  for (int d = 0; d < out.n_dims; ++d)
+    if (a.shape[d] != out.shape[d]) return false;
+  if (!is_dense(a) || !is_dense(out)) return false;
+  *out_width = 0;
+  if (b.n_dims == 0 || b.shape[0] == 1) return true;
+  *out_width = b.shape[0];
+  return b.strides[0] == 1 && b.shape[0] == out.shape[out.n_dims - 1] && b.shape[0] >= 16;
+}
+
+// out = tile(a, b) with b repeated, or tile(b, a) if swapped.
+void run_repeated(Tile tile, const oar_view_t& a, const oar_view_t& b, const oar_view_t& out, int64_t width,
+                  bool swapped) {
+  const int64_t n = count_of(out), size = size_of(a.dtype), out_size = size_of(out.dtype);
+  constexpr int64_t kBlock = 256;
+  alignas(64) char block[kBlock * 8];
+  const char* row = static_cast<const char*>(b.data);
+  if (width == 0) {
+    width = kBlock;
+    gather(row, 0, 0, 1, std::min(n, kBlock), static_cast<int>(size), block);
+    row = block;
+  }
+  const char* x = static_cast<const char*>(a.data);
+  char* to = static_cast<char*>(out.data);
+  for (int64_t i = 0; i < n; i += width)
+    tile(swapped ? row : x + i * size, swapped ? x + i * size : row, nullptr, to + i * out_size, std::min(width, n - i));
+}
+
+template <int N>
+oar_status_t run_elements(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_frame_t* frame) {
+  const Element& element = *static_cast<const Element*>(decl->user);
+  const oar_view_t& out = *frame->outputs[0];
+  const uint32_t dtype = frame->inputs[element.typed_input]->dtype;
+  // Bits are moved, not computed, by where: no detour by f32.
+  const bool half = is_half(dtype) && element.op != kWhere;
+  int64_t n;
+  if (!half && alike<N>(frame, &n)) {
+    const Tile tile = pack->kernels.element[element.op][dtype % kDtypes];
+    const void* b = N > 1 ? frame->inputs[1]->data : nullptr;
+    const void* c = N > 2 ? frame->inputs[2]->data : nullptr;
+    if (n < kParallelElements) {
+      tile(frame->inputs[0]->data, b, c, out.data, n);
+      return OAR_OK;
+    }
+    Flat flat = {tile, {}, static_cast<char*>(out.data), {}, size_of(out.dtype)};
+    for (int k = 0; k < N; ++k) {
+      flat.in[k] = static_cast<const char*>(frame->inputs[k]->data);
+      flat.in_size[k] = size_of(frame->inputs[k]->dtype);
+    }
+    parallel(pack, n, kParallelElements / 2, flat_body, &flat);
+    return OAR_OK;
+  }
+  if constexpr (N == 2) {
+    const oar_view_t &a = *frame->inputs[0], &b = *frame->inputs[1];
+    int64_t width;
+    const bool swapped = a.n_dims < b.n_dims;
+    if (!half && repeats(swapped ? b : a, swapped ? a : b, out, &width) && count_of(out) < kParallelElements) {
+      run_repeated(pack->kernels.element[element.op][dtype % kDtypes], swapped ? b : a, swapped ? a : b, out, width,
+                   swapped);
+      return OAR_OK;
+    }
+  }
+  if (element.op == kWhere)
+    return loop_run(pack, pack->kernels.element[kWhere][dtype % kDtypes], out, frame->inputs, N, Halves::as_bits);
+  return loop_run(pack, pack->kernels.element[element.op][half ? uint32_t{OAR_DTYPE_F32} : dtype % kDtypes], out, frame->inputs,
+                  N);
+}
+
+oar_status_t run_cast(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_frame_t* frame) {
+  const oar_view_t& x = *frame->inputs[0];
+  const oar_view_t& out = *frame->outputs[0];
+  const Tile tile = pack->kernels.cast[x.dtype % kDtypes][out.dtype % kDtypes];
+  int64_t n;
+  if (alike<1>(frame, &n)) {
+    Flat flat = {tile, {static_cast<const char*>(x.data)}, static_cast<char*>(out.data), {size_of(x.dtype)},
+                 size_of(out.dtype)};
+    if (n < kParallelElements) tile(x.data, nullptr, nullptr, out.data, n);
+    else parallel(pack, n, kParallelElements / 2, flat_body, &flat);
+    return OAR_OK;
+  }
+  return loop_run(pack, tile, out, frame->inputs, 1, Halves::as_bits);
+}
+
+constexpr uint64_t kArithmetic[] = {kNumeric};
+constexpr uint64_t kFloats[] = {kReal};
+constexpr uint64_t kErfTypes[] = {kF32 | kHalf};
+constexpr uint64_t kCompare[] = {kAll, kAll, kBool};
+constexpr uint64_t kWhereTypes[] = {kBool, kAll};
+constexpr uint64_t kCastTypes[] = {kAll};
+
+constexpr Element kElements[] = {
+    {kAdd, 0}, {kSubtract, 0}, {kMultiply, 0}, {kDivide, 0}, {kMaximum, 0}, {kNegative, 0}, {kRelu, 0}, {kEqual, 0},
+    {kLess, 0}, {kExp, 0}, {kLog, 0}, {kSqrt, 0}, {kTanh, 0}, {kErf, 0}, {kWhere, 1},
+};
+
+constexpr oar_kernel_decl_t kDecls[] = {
+    declare("add", kArithmetic, run_elements<2>, &kElements[kAdd], kInplace0),
+    declare("subtract", kArithmetic, run_elements<2>, &kElements[kSubtract], kInplace0),
+    declare("multiply", kArithmetic, run_elements<2>, &kElements[kMultiply], kInplace0),
+    declare("divide", kFloats, run_elements<2>, &kElements[kDivide], kInplace0),
+    declare("maximum", kArithmetic, run_elements<2>, &kElements[kMaximum], kInplace0),
+    declare("negative", kArithmetic, run_elements<1>, &kElements[kNegative], kInplace0),
+    declare("relu", kArithmetic, run_elements<1>, &kElements[kRelu], kInplace0),
+    declare("equal", kCompare, run_elements<2>, &kElements[kEqual]),
+    declare("less", kCompare, run_elements<2>, &kElements[kLess]),
+    declare("exp", kFloats, run_elements<1>, &kElements[kExp], kInplace0),
+    declare("log", kFloats, run_elements<1>, &kElements[kLog], kInplace0),
+    declare("sqrt", kFloats, run_elements<1>, &kElements[kSqrt], kInplace0),
+    declare("tanh", kFloats, run_elements<1>, &kElements[kTanh], kInplace0),
+    declare("erf", kErfTypes, run_elements<1>, &kElements[kErf], kInplace0),
+    declare("where", kWhereTypes, run_elements<3>, &kElements[kWhere], kInplace1),
+    declare("cast", kCastTypes, run_cast, nullptr),
+};
+
+}  // namespace
+
+Declarations element_declarations() { return {kDecls, sizeof(kDecls) / sizeof(kDecls[0])}; }
+
+}  // namespace oarlock::simd

@@ -1,0 +1,59 @@
+"""ci/dev test: runs a ring of tests from a built preset and keeps the runners' own closing lines.
+
+fast    ctest -L fast: no vendor library; null, sim and every misbehaving plugin; under a minute
+python  pytest over tests/, but for what is marked slow
+device  ctest -L device: every loaded plugin, the installed package
+slow    ctest -L slow and pytest -m slow
+
+What follows -- goes to ctest (or to pytest for the python ring): ci/dev test --ring fast -- -R shape
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+
+import presets
+from tree import ROOT
+
+
+def ctest(ring, preset, extra):
+    build = presets.build_dir(preset)
+    if not (build / "CTestTestfile.cmake").exists():
+        print(f"test: nothing is built in {build.name}; run ci/dev build --preset {preset}", file=sys.stderr)
+        return 1
+    command = ["ctest", "--test-dir", str(build), "-L", f"^{ring}$", "--no-tests=error", "--output-on-failure",
+               "-j", str(os.cpu_count()), *extra]
+    return subprocess.run(command, cwd=ROOT, env=presets.environment(preset)).returncode
+
+
+def pytest(marks, extra):
+    """Exit code 5, no test collected, is a failure like any other."""
+    command = [sys.executable, "-m", "pytest", "-c", "tests/pytest.ini", "-q", "-m", marks, *extra, "tests"]
+    return subprocess.run(command, cwd=ROOT).returncode
+
+
+def main():
+    argv, extra = sys.argv[1:], []
+    if "--" in argv:
+        cut = argv.index("--")
+        argv, extra = argv[:cut], argv[cut + 1:]
+    parser = argparse.ArgumentParser(prog="ci/dev test", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ring", choices=["fast", "python", "device", "slow"])
+    parser.add_argument("--preset", default="release", choices=presets.names())
+    args = parser.parse_args(argv)
+
+    if args.ring == "python":
+        codes = [pytest("not slow", extra)]
+    elif args.ring == "slow":
+        codes = [ctest("slow", args.preset, extra), pytest("slow", [])]
+    elif args.ring:
+        codes = [ctest(args.ring, args.preset, extra)]
+    else:
+        codes = [ctest("fast", args.preset, extra), pytest("not slow", [])]
+    return next((code for code in codes if code != 0), 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

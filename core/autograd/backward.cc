@@ -1,0 +1,227 @@
+// Backward: the nodes that the outputs reach, latest first, each handing gradients to those before it.
+#include <queue>
+#include <unordered_map>
+
+#include <oarlock/base/autograd.h>
+
+#include "core/autograd/tape.h"
+#include "core/device/device.h"
+#include "core/dispatch/role.h"
+#include "core/op/calls.h"
+#include "core/profile/trace.h"
+#include "core/tensor/impl.h"
+
+namespace oarlock {
+namespace {
+
+struct Later {
+  bool operator()(const Node* a, const Node* b) const { return a->sequence < b->sequence; }
+};
+
+class Backward {
+ public:
+  Backward(bool keep_graph, bool create_graph) : keep_(keep_graph || create_graph), create_(create_graph) {}
+  ~Backward() {
+    for (auto& [node, pending] : douts_) release(node);
+  }
+
+  // Leaves whose gradients are returned instead of accumulated; others are left alone.
+  void want_only(std::span<const Tensor> inputs) {
+    only_ = true;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      TensorImpl* t = inputs[i].impl();
+      if (t->autograd && t->autograd->node) captured_[{t->autograd->node, t->autograd->output}].push_back(i);
+      else leaves_[t].push_back(i);
+    }
+    results.resize(inputs.size());
+  }
+
+  Status start(const Tensor& output, const Tensor& seed) {
+    TensorImpl* t = output.impl();
+    if (!t) return invalid("backward: an output has no value.");
+    if (!t->requires_grad)
+      return invalid("backward: an output of shape " + to_string(t->shape) +
+                     " depends on nothing that requires a gradient. Call set_requires_grad on a leaf before computing with it.");
+    Tensor g = seed;
+    if (!g.defined()) {
+      if (count(t->shape) != 1)
+        return invalid("backward: the output has shape " + to_string(t->shape) +
+                       ", not one element. Give a seed of that shape, or reduce it first.");
+      OAR_TRY(role::full(t->shape, 1.0, t->dtype, *t->device, &g));
+    } else if (!(g.shape() == t->shape)) {
+      return invalid("backward: the seed has shape " + to_string(g.shape()) + ", its output " + to_string(t->shape) + ".");
+    }
+    if (t->autograd && t->autograd->node) return add(t->autograd->node, t->autograd->output, g);
+    return reach_leaf(t, g);
+  }
+
+  Status run() {
+    while (!ready_.empty()) {
+      Node* n = ready_.top();
+      ready_.pop();
+      auto it = douts_.find(n);
+      std::vector<Tensor> douts = std::move(it->second);
+      douts_.erase(it);
+      Status s = step(*n, douts);
+      release(n);
+      OAR_TRY(std::move(s));
+    }
+    return {};
+  }
+
+  std::vector<Tensor> results;
+
+ private:
+  Status add(Node* n, int output, const Tensor& g) {
+    auto [it, fresh] = douts_.try_emplace(n);
+    if (fresh) {
+      retain(n);
+      it->second.resize(n->outputs.size());
+      ready_.push(n);
+    }
+    Tensor& have = it->second[size_t(output)];
+    return accumulate(have, g);
+  }
+  Status accumulate(Tensor& have, const Tensor& g) {
+    if (!have.defined()) {
+      have = g;
+      return {};
+    }
+    Tensor sum;
+    OAR_TRY(role::add(have, g, &sum));
+    have = sum;
+    return {};
+  }
+  Status reach_leaf(TensorImpl* leaf, const Tensor& g) {
+    if (only_) {
+      auto it = leaves_.find(leaf);
+      if (it != leaves_.end())
+        for (size_t i : it->second) OAR_TRY(accumulate(results[i], g));
+      return {};
+    }
+    return accumulate(autograd_of(*leaf).grad, g);
+  }
+
+  Result<Tensor> value(const Node& n, const Saved& s, int index) {
+    if (!s.tensor) return Tensor();
+    const op::OpDef& def = *op::op_at(n.op).def;
+    if (s.has_elements && s.tensor->storage && s.tensor->storage->version.load(std::memory_order_relaxed) != s.version) {
+      const char* name = s.is_output ? def.outputs[std::min(index, def.outputs.count - 1)].name
+                                     : def.inputs[std::min(index, def.inputs.count - 1)].name;
+      return invalid(std::string(def.name) + ": " + name + " was written to after this call was recorded (version " +
+                     std::to_string(s.version) + ", now " + std::to_string(s.tensor->storage->version.load()) +
+                     "), so its gradient would be wrong. Write to a clone, or write after backward.");
+    }
+    if (s.is_output && create_ && s.has_elements) {   // give the rule an output that is on the tape again
+      TensorImpl* again = alias_tensor(*s.tensor, s.tensor->shape, s.tensor->strides, 0);
+      again->requires_grad = true;
+      Autograd& a = autograd_of(*again);
+      a.node = const_cast<Node*>(&n);
+      a.output = index;
+      retain(a.node);
+      return Tensor::adopt(again);
+    }
+    detail::retain(s.tensor);
+    return Tensor::adopt(s.tensor);
+  }
+
+  Status step(Node& n, std::vector<Tensor>& douts) {
+    const op::Op& op = op::op_at(n.op);
+    if (n.freed)
+      return invalid(std::string(op.def->name) +
+                     ": this record was used by an earlier backward and is gone. Pass keep_graph to the first one.");
+    if (!captured_.empty())
+      for (size_t i = 0; i < douts.size(); ++i)
+        if (auto it = captured_.find({&n, int(i)}); it != captured_.end() && douts[i].defined())
+          for (size_t r : it->second) OAR_TRY(accumulate(results[r], douts[i]));
+    std::vector<Tensor> in(n.inputs.size()), out(n.outputs.size()), gradients(n.inputs.size());
+    for (size_t i = 0; i < in.size(); ++i) {
+      Result<Tensor> v = value(n, n.inputs[i], int(i));
+      if (!v) return std::move(v.status());
+      in[i] = std::move(*v);
+    }
+    for (size_t i = 0; i < out.size(); ++i) {
+      Result<Tensor> v = value(n, n.outputs[i], int(i));
+      if (!v) return std::move(v.status());
+      out[i] = std::move(*v);
+    }
+    trace::Span span("gradient", op.def->name);
+    OAR_TRACE_STOP(std::string("backward: gradient of ") + op.def->name);
+    int device = 0;
+    for (const Tensor& t : out)
+      if (t.defined()) device = t.device().index();
+    try {
+      DeviceScope scope(device);
+      bool before = grad_mode();
+      struct Restore {
+        bool value;
+        ~Restore() { grad_mode() = value; }
+      } restore{before};
+      grad_mode() = create_;
+      op::GradientCall call{in, out, douts, n.wanted, n.attrs.view(), gradients};
+      op.def->gradient(call);
+      for (size_t i = 0; i < gradients.size(); ++i) {
+        Tensor& g = gradients[i];
+        Edge& e = n.edges[i];
+        if (!g.defined() || (!e.node && !e.leaf)) continue;
+        OAR_TRY(role::sum_to(g, in[i].shape(), &g));
+        if (e.node) OAR_TRY(add(e.node, e.output, g));
+        else OAR_TRY(reach_leaf(e.leaf, g));
+      }
+    } catch (const Error& e) {
+      return {e.code(), std::string("gradient of ") + op.def->name + ": " + e.what()};
+    }
+    if (!keep_) {   // what was saved is not needed any more
+      n.freed = true;
+      for (auto* list : {&n.inputs, &n.outputs})
+        for (Saved& s : *list)
+          if (s.tensor && s.has_elements) {
+            detail::release(s.tensor);
+            s.tensor = nullptr;
+          }
+    }
+    return {};
+  }
+
+  struct OutputHash {
+    size_t operator()(const std::pair<Node*, int>& p) const { return size_t(p.first) * 31 + size_t(p.second); }
+  };
+  bool keep_, create_, only_ = false;
+  std::priority_queue<Node*, std::vector<Node*>, Later> ready_;
+  std::unordered_map<Node*, std::vector<Tensor>> douts_;
+  std::unordered_map<std::pair<Node*, int>, std::vector<size_t>, OutputHash> captured_;
+  std::unordered_map<TensorImpl*, std::vector<size_t>> leaves_;
+};
+
+Status run(Backward& b, std::span<const Tensor> outputs, std::span<const Tensor> seeds, bool create_graph) {
+  if (!seeds.empty() && seeds.size() != outputs.size())
+    return invalid("backward: " + std::to_string(outputs.size()) + " outputs but " + std::to_string(seeds.size()) +
+                   " seeds; give one each or none.");
+  bool before = grad_mode();
+  grad_mode() = create_graph;
+  Status s;
+  for (size_t i = 0; i < outputs.size() && s.ok(); ++i) s = b.start(outputs[i], seeds.empty() ? Tensor() : seeds[i]);
+  if (s.ok()) s = b.run();
+  grad_mode() = before;
+  return s;
+}
+
+}  // namespace
+
+void backward(std::span<const Tensor> outputs, std::span<const Tensor> seeds, bool keep_graph, bool create_graph) {
+  Backward b(keep_graph, create_graph);
+  throw_if(run(b, outputs, seeds, create_graph));
+}
+
+std::vector<Tensor> gradients(std::span<const Tensor> outputs, std::span<const Tensor> inputs, std::span<const Tensor> seeds,
+                              bool keep_graph, bool create_graph) {
+  for (const Tensor& t : inputs)
+    if (!t.defined() || !t.requires_grad())
+      throw_if(invalid("gradients: an input requires no gradient. Call set_requires_grad on it before computing."));
+  Backward b(keep_graph, create_graph);
+  b.want_only(inputs);
+  throw_if(run(b, outputs, seeds, create_graph));
+  return std::move(b.results);
+}
+
+}  // namespace oarlock

@@ -1,0 +1,136 @@
+#include "core/autograd/tape.h"
+
+#include <new>
+
+#include <oarlock/base/autograd.h>
+
+#include "core/device/host_memory.h"
+#include "core/tensor/impl.h"
+
+namespace oarlock {
+namespace {
+
+std::atomic<uint64_t> next_sequence{1};
+
+void drop(Node* n) {
+  for (auto* list : {&n->inputs, &n->outputs})
+    for (Saved& s : *list)
+      if (s.tensor) detail::release(s.tensor);
+  for (Edge& e : n->edges) {
+    if (e.node) release(e.node);
+    if (e.leaf) detail::release(e.leaf);
+  }
+  n->~Node();
+  object_free(n, sizeof(Node));
+}
+
+// Whether the gradient of some wanted input reads the value of that name.
+bool reads(const op::OpDef& def, const char* name, uint64_t wanted) {
+  for (const op::Saved& s : def.saves) {
+    if (std::string_view(s.name) != name) continue;
+    if (!s.wanted_by) return true;
+    for (int i = 0; i < def.inputs.count; ++i)
+      if (std::string_view(def.inputs[i].name) == s.wanted_by && (wanted >> i) != 0 && ((wanted >> i & 1) || (def.inputs[i].flags & op::variadic)))
+        return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void retain(Node* n) noexcept { n->refs.fetch_add(1, std::memory_order_relaxed); }
+void release(Node* n) noexcept {
+  if (n->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  // A chain of a million nodes must not be a million stack frames: whoever frees first frees all.
+  static thread_local std::vector<Node*>* waiting = nullptr;
+  if (waiting) {
+    waiting->push_back(n);
+    return;
+  }
+  std::vector<Node*> list{n};
+  waiting = &list;
+  while (!list.empty()) {
+    Node* last = list.back();
+    list.pop_back();
+    drop(last);
+  }
+  waiting = nullptr;
+}
+
+void release_autograd(Autograd* a) noexcept {
+  if (a->node) release(a->node);
+  a->~Autograd();
+  object_free(a, sizeof(Autograd));
+}
+Autograd& autograd_of(TensorImpl& t) {
+  if (!t.autograd) t.autograd = new (object_allocate(sizeof(Autograd))) Autograd;
+  return *t.autograd;
+}
+
+bool& grad_mode() {
+  __attribute__((tls_model("initial-exec"))) static thread_local bool on = true;
+  return on;
+}
+NoGrad::NoGrad() : before_(grad_mode()) { grad_mode() = false; }
+NoGrad::~NoGrad() { grad_mode() = before_; }
+bool grad_enabled() { return grad_mode(); }
+
+uint64_t wanted_inputs(const op::Op& op, TensorImpl* const* inputs, int n) {
+  uint64_t wanted = 0;
+  for (int i = 0; i < n; ++i) {
+    if (!inputs[i] || !inputs[i]->requires_grad) continue;
+    int bit = i < 63 ? i : 63;
+    if (op.differentiable >> bit & 1) wanted |= uint64_t(1) << bit;
+  }
+  return wanted;
+}
+
+void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, int n_inputs, TensorImpl* const* outputs, int n_outputs) {
+  auto* n = new (object_allocate(sizeof(Node))) Node;
+  n->op = op.id;
+  n->sequence = next_sequence.fetch_add(1, std::memory_order_relaxed);
+  n->wanted = wanted_inputs(op, inputs, n_inputs);
+  if (attrs.n) n->attrs = op::OwnedAttrs(attrs);
+  const op::OpDef& def = *op.def;
+  n->inputs.resize(size_t(n_inputs));
+  n->edges.resize(size_t(n_inputs));
+  for (int i = 0; i < n_inputs; ++i) {
+    TensorImpl* t = inputs[i];
+    if (!t) continue;
+    Saved& s = n->inputs[size_t(i)];
+    const op::Input& in = def.inputs[std::min(i, def.inputs.count - 1)];
+    if (reads(def, in.name, n->wanted) || (in.flags & op::host)) {
+      detail::retain(t);
+      s = {t, t->storage ? t->storage->version.load(std::memory_order_relaxed) : 0, true, false};
+    } else {
+      s = {hollow_tensor(*t), 0, false, false};
+    }
+    if (!t->requires_grad) continue;
+    if (t->autograd && t->autograd->node) {
+      n->edges[size_t(i)] = {t->autograd->node, t->autograd->output, nullptr};
+      retain(t->autograd->node);
+    } else {
+      n->edges[size_t(i)] = {nullptr, 0, t};
+      detail::retain(t);
+    }
+  }
+  n->outputs.resize(size_t(n_outputs));
+  for (int i = 0; i < n_outputs; ++i) {
+    TensorImpl* t = outputs[i];
+    if (!t) continue;
+    const op::Output& out = def.outputs[std::min(i, def.outputs.count - 1)];
+    bool save = t->storage && ((out.flags & op::hidden) || reads(def, out.name, n->wanted));
+    Saved& s = n->outputs[size_t(i)];
+    if (save) s = {alias_tensor(*t, t->shape, t->strides, 0), t->storage->version.load(std::memory_order_relaxed), true, true};
+    else s = {hollow_tensor(*t), 0, false, true};
+    if (!(set_of(t->dtype) & (kFloat | kComplex))) continue;
+    t->requires_grad = true;
+    Autograd& a = autograd_of(*t);
+    a.node = n;
+    a.output = i;
+    retain(n);
+  }
+  release(n);   // the outputs hold it now
+}
+
+}  // namespace oarlock

@@ -1,0 +1,115 @@
+#include "core/dispatch/call.h"
+
+#include "core/autograd/tape.h"
+#include "core/dispatch/run.h"
+#include "core/profile/trace.h"
+
+namespace oarlock::dispatch {
+namespace {
+
+std::string operand(const op::Op& op, int i) {
+  const op::OpDef& def = *op.def;
+  std::string name = def.inputs.count ? def.inputs[std::min(i, def.inputs.count - 1)].name : "operand";
+  return def.inputs.count && i >= def.inputs.count ? name + "[" + std::to_string(i - def.inputs.count + 1) + "]" : name;
+}
+
+Status check_operands(const Call& c) {
+  const op::OpDef& def = *c.op.def;
+  int most = c.op.variadic ? c.n_inputs : def.inputs.count;
+  if (c.n_inputs < c.op.required_inputs || c.n_inputs > most)
+    return invalid(std::string(def.name) + ": takes " + std::to_string(c.op.required_inputs) +
+                   (most == c.op.required_inputs && !c.op.variadic ? "" : c.op.variadic ? " or more" : " to " + std::to_string(most)) +
+                   " operands, given " + std::to_string(c.n_inputs) + ".");
+  for (int i = 0; i < c.n_inputs; ++i) {
+    const TensorImpl* t = c.inputs[i];
+    int flags = def.inputs[std::min(i, def.inputs.count - 1)].flags;
+    if (!t) {
+      if (flags & op::optional) continue;
+      return invalid(std::string(def.name) + ": " + operand(c.op, i) + " has no value; it is required.");
+    }
+    if (!t->storage && count(t->shape) != 0)
+      return invalid(std::string(def.name) + ": " + operand(c.op, i) +
+                     " has a shape but no elements: a gradient rule read what its op did not list in .saves.");
+    if (flags & op::host) {
+      if (!t->device->is_host())
+        return invalid(std::string(def.name) + ": " + operand(c.op, i) + " is on " + t->device->name +
+                       "; it is a host argument. Move it with .to(cpu).");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status find_device(Call& c) {
+  DeviceState* device = nullptr;
+  int first = 0;
+  for (int i = 0; i < c.n_inputs; ++i) {
+    if (!c.inputs[i] || (c.op.host_inputs >> std::min(i, 63) & 1)) continue;
+    if (!device) {
+      device = c.inputs[i]->device;
+      first = i;
+    } else if (device != c.inputs[i]->device) [[unlikely]] {
+      return invalid(std::string(c.op.def->name) + ": devices disagree: " + operand(c.op, first) + " is on " + device->name + ", " +
+                     operand(c.op, i) + " is on " + c.inputs[i]->device->name + ". Move one of them with .to(...).");
+    }
+  }
+  c.device = device ? device : &device_at(current_device());
+  return {};
+}
+
+Status call_with(Call& c, std::vector<Tensor>& outputs) {
+  const op::OpDef& def = *c.op.def;
+  OAR_TRY(check_operands(c));
+  OAR_TRY(find_device(c));
+  uint64_t wanted = grad_mode() ? wanted_inputs(c.op, c.inputs, c.n_inputs) : 0;
+  if (trace::active()) [[unlikely]] {
+    std::string text = std::string(def.name) + "(";
+    for (int i = 0; i < c.n_inputs; ++i)
+      text += (i ? ", " : "") + (c.inputs[i] ? std::string(to_string(c.inputs[i]->dtype)) + to_string(c.inputs[i]->shape) : std::string("none"));
+    OAR_TRACE_STOP(text + ") on " + c.device->name + (wanted ? ", recorded for gradients" : ""));
+  }
+  if (grad_mode() && c.op.mutated)
+    for (int i = 0; i < c.n_inputs; ++i)
+      if (c.inputs[i] && (c.op.mutated >> std::min(i, 63) & 1) && c.inputs[i]->requires_grad)
+        return invalid(std::string(def.name) + ": " + operand(c.op, i) +
+                       " requires a gradient, and writing to it would not be recorded. Wrap the call in NoGrad.");
+  outputs.clear();
+  if (def.view || def.role == op::Role::transfer) {
+    outputs.resize(1);
+    OAR_TRY(def.view ? run_view(c, &outputs[0]) : run_transfer(c, &outputs[0]));
+  } else if (def.role == op::Role::assign) {
+    return run_assign(c);
+  } else {
+    c.decompose = wanted && !def.gradient && def.decompose;
+    c.with_hidden = wanted && def.gradient;
+    OAR_TRY(run_call(c, outputs));
+  }
+  if (wanted && def.gradient) {
+    TensorImpl* out[op::InferCall::kMaxOutputs];
+    int n = int(outputs.size());
+    for (int i = 0; i < n; ++i) out[i] = outputs[size_t(i)].impl();
+    op::AttrScratch scratch;
+    OAR_TRY(op::normalise(def, c.n_inputs && c.inputs[0] ? &c.inputs[0]->shape : nullptr, c.attrs, c.n_attrs, scratch));
+    record_call(c.op, op::Attrs(scratch.values, uint32_t(def.attributes.count)), c.inputs, c.n_inputs, out, n);
+    OAR_TRACE_STOP("recorded on the tape");
+  }
+  return {};
+}
+
+Status call(op::OpId id, TensorImpl* const* inputs, int n_inputs, const oar_attr_t* attrs, uint32_t n_attrs, Tensor* outputs,
+            int n_outputs) {
+  std::vector<Tensor> all;
+  Call c{.op = op::op_at(id), .inputs = inputs, .n_inputs = n_inputs, .attrs = attrs, .n_attrs = n_attrs};
+  OAR_TRY(call_with(c, all));
+  for (int i = 0; i < n_outputs && i < int(all.size()); ++i) outputs[i] = std::move(all[size_t(i)]);
+  return {};
+}
+
+Status call_variadic(op::OpId id, TensorImpl* const* inputs, int n_inputs, const oar_attr_t* attrs, uint32_t n_attrs,
+                     std::vector<Tensor>& outputs) {
+  Call c{.op = op::op_at(id), .inputs = inputs, .n_inputs = n_inputs, .attrs = attrs, .n_attrs = n_attrs};
+  return call_with(c, outputs);
+}
+
+}  // namespace oarlock::dispatch

@@ -1,0 +1,107 @@
+// What a call of one signature came to: who runs it and what its outputs are. Found once, kept per thread.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <oarlock/base/op.h>
+
+#include "core/device/device.h"
+#include "core/op/attrs.h"
+#include "core/op/infer.h"
+#include "core/op/table.h"
+#include "core/tensor/impl.h"
+
+namespace oarlock::dispatch {
+
+// A call on its way through.
+struct Call {
+  const op::Op& op;
+  TensorImpl* const* inputs;
+  int n_inputs;
+  const oar_attr_t* attrs;
+  uint32_t n_attrs;
+  Route route = Route::dispatch;
+  const Plugin* only = nullptr;     // with Route::kernel
+  bool with_hidden = false;         // somebody will differentiate
+  bool decompose = false;           // record the decomposition, since there is no gradient rule
+  DeviceState* device = nullptr;    // where it runs
+};
+
+// The signature as words: whatever may change the choice of a kernel or the shape of an output.
+struct Key {
+  static constexpr int kMost = 448;
+  uint64_t word[kMost];
+  int n = 0;
+  uint64_t hash = 0;
+  bool fits = true;
+  void push(uint64_t w) {
+    if (n < kMost) word[n++] = w;
+    else fits = false;
+  }
+};
+void make_key(const Call& call, Key& key);
+
+enum class Kind : uint8_t { promote, kernel, decomposition, reference, fallback };
+const char* route_name(Kind kind);
+
+struct Entry : std::enable_shared_from_this<Entry> {
+  std::vector<uint64_t> key;
+  uint64_t hash = 0;
+  uint64_t used = 0;                // tick of the last use: the oldest goes first
+  const op::Op* op = nullptr;
+  DeviceState* device = nullptr;
+  Kind kind = Kind::reference;
+  Kernel kernel{};
+  void* state = nullptr;            // of a prepared kernel
+  bool prepared = false;
+  uint64_t workspace_bytes = 0;
+  uint64_t make_contiguous = 0;     // inputs to copy row-major first; bit 63 speaks for all later ones
+  bool expand = false;              // inputs with "..." to expand first
+  op::OwnedAttrs attrs;             // normalised, all of them
+  oar_call_t call{};                // for run: op, version, attributes
+  std::vector<DType> cast_to;       // per input; none: as it is
+  int n_outputs = 0;
+  std::vector<Shape> shapes;
+  std::vector<DType> dtypes;
+  std::vector<std::vector<int64_t>> strides;   // of outputs that are not row-major
+  bool dynamic = false;             // some size is known only afterwards
+  bool launch = true;               // false: every output is empty
+  std::string reason;               // why nothing better took it
+  bool warned = false;
+  std::atomic<uint64_t> calls{0}, host_ns{0};
+  ~Entry();
+};
+
+// Infers, then asks the candidates. log: if given, gets every candidate and nothing is kept prepared.
+Result<std::shared_ptr<Entry>> make_entry(const Call& call, std::vector<Candidate>* log = nullptr);
+
+// The entries of one thread: eight ways a set, the least recently used goes.
+class Cache {
+ public:
+  Entry* find(const Key& key);
+  Entry* add(const Key& key, std::shared_ptr<Entry> entry);
+  void remove(Entry* entry);
+  void clear();
+  static Cache& of_thread();
+  void each(const std::function<void(const Entry&)>& see);   // any thread
+  ~Cache();
+
+ private:
+  friend struct CacheOwner;
+  Cache();
+  static constexpr int kWays = 8;
+  std::mutex lock_;                 // against each(); the owner takes it only to change the table
+  size_t sets_;
+  std::vector<std::shared_ptr<Entry>> table_;   // shared with calls that call others while they run
+  uint64_t tick_ = 0, generation_ = 0;
+};
+
+// ---- placement.cc
+void retire(const Entry& entry);    // its counts go to the report before it goes
+void each_cache(const std::function<void(Cache&)>& see);
+
+}  // namespace oarlock::dispatch

@@ -1,0 +1,22 @@
+// Carrying out a call once it is known who does.
+#pragma once
+#include <vector>
+
+#include "core/dispatch/entry.h"
+
+namespace oarlock::dispatch {
+
+// All outputs of the op, hidden ones last and left without a value unless call.with_hidden. On failure outputs are untouched.
+Status run_entry(Entry& entry, const Call& call, std::vector<Tensor>& outputs);
+// The whole way: key, cache, selection, run; not recorded.
+Status run_call(const Call& call, std::vector<Tensor>& outputs);
+// Ops that need no kernel. move.cc, view.cc
+Status run_view(const Call& call, Tensor* output);
+Status run_assign(const Call& call);
+Status run_transfer(const Call& call, Tensor* output);
+// Calls any op with the tape as it stands. For the public call_op.
+Status call_with(Call& call, std::vector<Tensor>& outputs);
+// The device of the operands: all the same one, host arguments on the host.
+Status find_device(Call& call);
+
+}  // namespace oarlock::dispatch

@@ -1,0 +1,41 @@
+// Views: shape, strides and offset follow at once from the op's rule; no kernel, no cache.
+#include "core/dispatch/role.h"
+#include "core/dispatch/run.h"
+#include "core/op/infer.h"
+
+namespace oarlock::dispatch {
+
+Status run_view(const Call& c, Tensor* output) {
+  const op::OpDef& def = *c.op.def;
+  TensorImpl* x = c.inputs[0];
+  op::AttrScratch scratch;
+  OAR_TRY(op::normalise(def, &x->shape, c.attrs, c.n_attrs, scratch));
+  op::Attrs attrs(scratch.values, uint32_t(def.attributes.count));
+  Tensor row_major;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    op::ViewCall view{def, attrs, x->shape, x->strides};
+    bool alias = def.view(view);
+    if (!view.status.ok()) return std::move(view.status);
+    OAR_TRY(check_sizes(view.out, x->dtype, def.name));
+    if (info(x->dtype).bits < 8 && view.out_offset * info(x->dtype).bits % 8 != 0) alias = false;
+    if (alias) {
+      *output = Tensor::adopt(alias_tensor(*x, view.out, view.out_strides, view.out_offset));
+      return {};
+    }
+    if (x->contiguous) {   // the copy would be no different: only the decomposition can do it
+      Call whole = c;
+      whole.route = Route::decomposition;
+      std::vector<Tensor> out;
+      OAR_TRY(run_call(whole, out));
+      *output = std::move(out[0]);
+      return {};
+    }
+    detail::retain(x);
+    Tensor t = Tensor::adopt(x);
+    OAR_TRY(role::copy(t, &row_major));
+    x = row_major.impl();
+  }
+  return {Code::internal, std::string(def.name) + ": its view rule refused a row-major operand."};
+}
+
+}  // namespace oarlock::dispatch

@@ -1,0 +1,47 @@
+// What is happening, for OARLOCK_TRACE=1 (lines to stderr) and for Chrome-trace JSON. Off, it costs one load.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+namespace oarlock::trace {
+
+enum Sink : uint32_t { kStops = 1, kProfile = 2, kPlacementTime = 4 };
+// Which sinks are on. Zero almost always.
+extern std::atomic<uint32_t> on;
+inline uint32_t active() { return on.load(std::memory_order_relaxed); }
+void read_settings();   // turns sinks on as the settings say
+
+// One stop of a call's way, "core/dispatch/call.cc:41  matmul: found a prepared kernel"; only while kStops is on.
+void stop(std::string_view text, std::source_location where = std::source_location::current());
+// The stop of a kernel: in a plugin, whose file and line only a symbol can tell.
+void stop_at(const void* function, std::string_view text);
+#define OAR_TRACE_STOP(text)                                                                      \
+  do {                                                                                            \
+    if (::oarlock::trace::active() & ::oarlock::trace::kStops) [[unlikely]] ::oarlock::trace::stop(text); \
+  } while (0)
+
+uint64_t now_ns();
+void record(const char* category, std::string name, uint64_t begin_ns, uint64_t end_ns, std::string detail = {});
+
+// A span of the profile, from here to the end of the block.
+class Span {
+ public:
+  Span(const char* category, const char* name) : category_(category), name_(name) {
+    if (active() & kProfile) [[unlikely]] begin_ = now_ns();
+  }
+  ~Span() {
+    if (begin_) [[unlikely]] record(category_, name_, begin_, now_ns());
+  }
+  Span(const Span&) = delete;
+  Span& operator=(const Span&) = delete;
+
+ private:
+  const char* category_;
+  const char* name_;
+  uint64_t begin_ = 0;
+};
+
+}  // namespace oarlock::trace

@@ -1,0 +1,63 @@
+// What a Tensor refers to. Headers and storages come from per-thread stores: most tensors are tiny and short-lived.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include <oarlock/base/tensor.h>
+
+#include "core/device/device.h"
+
+namespace oarlock {
+
+struct Autograd;   // core/autograd/tape.h
+
+// Memory that one tensor and its views share.
+struct Storage {
+  std::atomic<uint32_t> refs{1};
+  std::atomic<uint32_t> version{0};   // rises with every write by an op; the tape compares it
+  DeviceState* device;
+  Block block;
+  Stream* stream = nullptr;           // that touched it last; null on the host
+  void (*release)(void*) = nullptr;   // of borrowed memory
+  void* context = nullptr;
+};
+
+struct TensorImpl {
+  std::atomic<uint32_t> refs{1};
+  DType dtype;
+  bool requires_grad = false;         // a leaf that wants one, or computed from one (then autograd is set)
+  bool contiguous;                    // row-major without gaps
+  Storage* storage = nullptr;         // null: shape and dtype only
+  DeviceState* device;
+  Autograd* autograd = nullptr;
+  oar_view_t view;                    // what frames point to
+  Shape shape;
+  int64_t strides[kMaxRank];
+};
+
+void retain(Storage* s) noexcept;
+void release(Storage* s) noexcept;
+
+// shape and dtype are set; strides row-major unless given. storage is taken over; null: no elements. byte_offset: from the
+// storage's start.
+TensorImpl* make_tensor(DeviceState& device, DType dtype, const Shape& shape, const int64_t* strides, Storage* storage,
+                        uint64_t byte_offset);
+// Uninitialised. The sizes are known and their product fits.
+Result<TensorImpl*> allocate_tensor(DeviceState& device, DType dtype, const Shape& shape, Stream* stream,
+                                    const int64_t* strides = nullptr);
+// An alias of the elements of t with a geometry of its own. offset: in elements.
+TensorImpl* alias_tensor(const TensorImpl& t, const Shape& shape, const int64_t* strides, int64_t offset);
+// Shape, dtype and device of t, no elements.
+TensorImpl* hollow_tensor(const TensorImpl& t);
+
+bool row_major(const Shape& shape, const int64_t* strides);
+void row_major_strides(const Shape& shape, int64_t* out_strides);
+// Elements from the first to past the last that strides reach.
+int64_t extent(const Shape& shape, const int64_t* strides);
+Status check_sizes(const Shape& shape, DType dtype, std::string_view what);
+// Copies elements between tensors of one shape and dtype, any strides where both are on one device, row-major where they
+// are on two. copy.cc
+Status copy_elements(const TensorImpl& from, TensorImpl& to);
+Stream* current_stream(DeviceState& device);   // null for the host
+
+}  // namespace oarlock

@@ -1,0 +1,29 @@
+#include "core/op/opdef.h"
+namespace oarlock::op::subtract_ {
+static GradientRule gradient;
+static ReferenceKernel reference;
+
+extern constinit const OpDef def = define({
+    .name = "subtract",
+    .summary = "a - b. Integers wrap.",
+    .source = "Array API standard 2023.12, subtract",
+    .inputs = {{"a", "[...]"}, {"b", "[...]"}},
+    .outputs = {{"out", "[...]"}},
+    .types = {{"T", kNumeric, promotes}},
+    .gradient = gradient,
+    .reference = reference,
+    .cases = {{"both sides broadcast", "...=3x1|4"}, {"infinities of one sign", "...=3", "", "a: nan inf -inf"}},
+});
+}  // namespace oarlock::op::subtract_
+
+#include "rules.h"
+#include "elementwise.h"
+namespace oarlock::op::subtract_ {
+static void gradient(GradientCall& c) {
+  c.set(0, c.dout(0));
+  if (c.wants(1)) c.set(1, negative(c.dout(0)));
+}
+static void reference(KernelCall& c) {
+  binary_reference(c, [](auto a, auto b) { return wrapping(a, b, [](auto x, auto y) { return x - y; }); });
+}
+}  // namespace oarlock::op::subtract_

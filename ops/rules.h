@@ -1,0 +1,37 @@
+// What the rules half of an op file includes: the calls, elements, the typed functions of every op, and the few things that
+// many rules say.
+#pragma once
+#include <oarlock/base/ops.h>
+
+#include "core/op/calls.h"
+#include "core/op/element.h"
+
+namespace oarlock::op {
+
+// A number of x's dtype, to combine with x. Ops without a tensor operand, called in a rule, work on the device of the call.
+inline Tensor number(double v, const Tensor& x) { return full({}, v, x.dtype()); }
+// The same for a size, which need not be known yet.
+inline Tensor number(Dim d, const Tensor& x) {
+  return d.known() ? full({}, double(d.n), x.dtype()) : dim_value(d, x.dtype());
+}
+inline Tensor zeros_like(const Tensor& x) { return full(x.shape(), 0, x.dtype()); }
+
+// The shape with size 1 at every reduced axis.
+inline Shape kept_shape(const Shape& s, std::span<const int64_t> axes) {
+  Shape out = s;
+  for (int64_t a : axes) out.d[a] = 1;
+  return out;
+}
+
+// .infer of every reduction: attributes 0 and 1 are axes and keepdims, open name 0 is the result's shape.
+inline void infer_reduction(InferCall& c) {
+  Shape& out = c.open(0);
+  uint32_t reduced = 0;
+  for (int64_t a : c.attrs.integers(0)) reduced |= 1u << a;
+  for (int i = 0; i < c.in[0]->rank; ++i) {
+    if (!(reduced >> i & 1)) out.push(c.in[0]->d[i]);
+    else if (c.attrs.flag(1)) out.push(1);
+  }
+}
+
+}  // namespace oarlock::op

@@ -1,0 +1,52 @@
+"""Times of the seam and the core: runs every build/tests/bench/*_bench and puts their figures in one table.
+
+A program prints one JSON object a line: {"case": "eager add of 16", "value": 51.2, "unit": "ns"}, and where there are
+such "budget" (at most), "rival" and "rival_value". Each program runs three times and the best figure of each counts:
+machines are shared, and noise only adds. A rival is timed in the same process, so that the ratio means something.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAMS = Path(__file__).resolve().parents[2] / "build/tests/bench"
+RUNS = 3
+
+
+def figures(program):
+    """{case: figure} of one run."""
+    out = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
+    return {figure["case"]: figure for figure in map(json.loads, filter(str.strip, out.splitlines()))}
+
+
+def best(program):
+    runs = [figures(program) for _ in range(RUNS)]
+    for case, figure in runs[0].items():
+        for key in ("value", "rival_value"):
+            values = [run[case][key] for run in runs if run[case].get(key) is not None]
+            if values:
+                figure[key] = max(values) if figure["unit"].endswith("/s") else min(values)
+    return runs[0].values()
+
+
+def row(program, figure):
+    value, budget, unit = figure["value"], figure.get("budget"), figure["unit"]
+    rival = figure.get("rival_value")
+    met = None if budget is None else value >= budget if unit.endswith("/s") else value <= budget
+    verdict = {None: "no budget", True: "within", False: "over"}[met]
+    return [program, figure["case"], value, unit, budget, verdict, figure.get("rival"), rival]
+
+
+def table():
+    programs = sorted(PROGRAMS.glob("*_bench"))
+    if not programs:
+        raise SystemExit(f"bench: no program in {PROGRAMS}; run ci/dev build")
+    rows = [row(p.name.removesuffix("_bench"), figure) for p in programs for figure in best(p)]
+    met, judged = sum(r[5] == "within" for r in rows), sum(r[5] != "no budget" for r in rows)
+    return {"columns": ["program", "case", "value", "unit", "budget", "verdict", "rival", "rival value"], "rows": rows,
+            "summary": f"{met} of {judged} pass, {len(rows) - judged} excluded"}
+
+
+if __name__ == "__main__":
+    json.dump(table(), sys.stdout)

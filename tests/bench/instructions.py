@@ -1,0 +1,50 @@
+"""Instructions per eager call, counted by callgrind: the figure that guards dispatch, since seconds on a shared
+machine guard nothing. tests/bench/dispatch_loop.cc makes N calls; the difference between two N is what a call costs,
+without start-up. valgrind shows programs a processor without AVX-512, so the count is the same on newer machines.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BUILD = Path(__file__).resolve().parents[2] / "build"
+CALLS = (1_000, 6_000)
+
+# Name -> plugins that are loaded.
+CASES = {"reference kernel": [], "simd kernel": ["simd"]}
+
+
+def count(calls, backends):
+    """Instructions of one whole run."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "callgrind.out")
+        environment = {**os.environ, "OARLOCK_BACKENDS": str(backends or ""), "OMP_NUM_THREADS": "1"}
+        subprocess.run(["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}",
+                        str(BUILD / "tests/bench/dispatch_loop"), str(calls)],
+                       env=environment, check=True, stdout=subprocess.DEVNULL)
+        total = re.search(r"^(?:summary|totals): (\d+)", out.read_text(), re.MULTILINE)
+        return int(total.group(1))
+
+
+def per_call(plugins):
+    """Instructions of one eager add of 16 elements."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in plugins:
+            shutil.copy(BUILD / f"lib/oarlock/backends/liboarlock_{name}.so", folder)
+        few, many = (count(calls, folder if plugins else None) for calls in CALLS)
+    return (many - few) / (CALLS[1] - CALLS[0])
+
+
+def table():
+    rows = [[name, round(per_call(plugins), 1)] for name, plugins in CASES.items()]
+    return {"columns": ["eager add of 16 f32", "instructions per call"], "rows": rows,
+            "summary": f"{rows[-1][1]:.0f} instructions per eager add with the {rows[-1][0]}"}
+
+
+if __name__ == "__main__":
+    json.dump(table(), sys.stdout)

@@ -1,0 +1,464 @@
+// A plugin in a shared library is recorded through the tracing layer, and the log is run against it, against its repaired
+// build, and in damaged forms.
+#include <oarlock/base/replay.h>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+
+#include "core/device/layer/record.h"
+#include "tests/core/layer/fake.h"
+
+namespace oarlock {
+namespace {
+
+const std::string kPlugin = OARLOCK_TEST_PLUGIN_DIR "/replay_me.so";
+const std::string kFixed = OARLOCK_TEST_PLUGIN_DIR "/replay_me_fixed.so";
+
+std::string temporary(const std::string& name) {
+  return testing::TempDir() + "oarlock_" + std::to_string(::getpid()) + "_" + name;
+}
+std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+void write_file(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+
+// A host program on the plain C tables. It is written against the interface alone, so it runs on a bare plugin as well.
+struct Program {
+  const oar_host_t* host;
+  fake::Tables t;
+  oar_device_t* device = nullptr;
+  oar_stream_t* stream = nullptr;
+  oar_event_t* event = nullptr;
+  oar_pack_t *own = nullptr, *cpu = nullptr;
+  const oar_kernel_decl_t *add = nullptr, *multiply = nullptr;
+
+  Program(const oar_plugin_t* plugin, const oar_host_t* h) : host(h), t(plugin, h) {
+    uint32_t n = 0;
+    const oar_device_info_t* const* infos = nullptr;
+    EXPECT_EQ(t.device->enumerate(host, &n, &infos), OAR_OK);
+    EXPECT_EQ(t.device->open(host, 0, nullptr, &device), OAR_OK);
+    EXPECT_EQ(t.stream->create(device, 0, 0, &stream), OAR_OK);
+    EXPECT_EQ(t.stream->event_create(device, &event), OAR_OK);
+    oar_device_ref_t ref{sizeof ref, 1, infos[0], device, nullptr};
+    EXPECT_EQ(t.pack->open(host, &ref, nullptr, &own), OAR_OK);
+    oar_device_info_t cpu_info{};
+    cpu_info.struct_size = sizeof cpu_info;
+    cpu_info.dlpack_kind = 1;
+    cpu_info.kind = OAR_STR("cpu");
+    ref.index = 0;
+    ref.info = &cpu_info;
+    ref.device = nullptr;
+    EXPECT_EQ(t.pack->open(host, &ref, nullptr, &cpu), OAR_OK);
+    const oar_kernel_decl_t* const* decls = nullptr;
+    EXPECT_EQ(t.kernel->declarations(nullptr, &n, &decls), OAR_OK);
+    EXPECT_EQ(n, 2u);
+    add = decls[0];
+    multiply = decls[1];
+  }
+  void close() {
+    t.pack->close(cpu);
+    t.pack->close(own);
+    t.stream->event_destroy(event);
+    t.stream->destroy(stream);
+    t.device->close(device);
+  }
+
+  struct View : oar_view_t {
+    int64_t size, stride = 1;
+    View(int kind, void* p, int64_t n) : oar_view_t{}, size(n) {
+      data = p;
+      device = {kind, kind == 1 ? 0 : 1};
+      n_dims = 1;
+      element = {2, 32, 1};
+      shape = &size;
+      strides = &stride;
+      dtype = OAR_DTYPE_F32;
+    }
+  };
+  oar_status_t run_add(oar_pack_t* pack, int kind, void* a, void* b, void* out, int64_t n) {
+    View va(kind, a, n), vb(kind, b, n), vo(kind, out, n);
+    const oar_view_t *inputs[] = {&va, &vb}, *outputs[] = {&vo};
+    oar_frame_t f = frame(inputs, outputs);
+    f.stream = kind == 1 ? nullptr : stream;
+    return add->run(pack, add, &f);
+  }
+  oar_status_t run_multiply(int kind, void* a, void* b, void* out, int64_t n) {
+    oar_value_t value{};
+    value.struct_size = sizeof value;
+    value.dtype = OAR_DTYPE_F32;
+    value.n_dims = 1;
+    int64_t shape = n, stride = 1;
+    value.shape = &shape;
+    value.strides = &stride;
+    const oar_value_t *inputs[] = {&value, &value}, *outputs[] = {&value};
+    oar_call_t call{};
+    call.struct_size = sizeof call;
+    call.op_version = 1;
+    call.op = OAR_STR("multiply");
+    call.n_inputs = 2;
+    call.n_outputs = 1;
+    call.inputs = inputs;
+    call.outputs = outputs;
+    int64_t room[3];
+    oar_choice_t choices[3];
+    for (int i = 0; i < 3; ++i) choices[i] = {sizeof(oar_choice_t), 0, 0, &room[i], 0, 0};
+    oar_choice_t *in[] = {&choices[0], &choices[1]}, *out_choice[] = {&choices[2]};
+    fake::Room<oar_prepared_t> prepared;
+    prepared->inputs = in;
+    prepared->outputs = out_choice;
+    oar_status_t s = multiply->prepare(cpu, multiply, &call, prepared.get());
+    if (s != OAR_OK) return s;
+    View va(kind, a, n), vb(kind, b, n), vo(kind, out, n);
+    const oar_view_t *va_vb[] = {&va, &vb}, *vos[] = {&vo};
+    oar_frame_t f = frame(va_vb, vos);
+    std::vector<char> workspace(prepared->workspace_bytes);
+    f.workspace = {workspace.data(), 0, workspace.size()};
+    s = multiply->launch(prepared->state, &f);
+    multiply->release(prepared->state);
+    return s;
+  }
+  static oar_frame_t frame(const oar_view_t* const* inputs, const oar_view_t* const* outputs) {
+    oar_frame_t f{};
+    f.struct_size = sizeof f;
+    f.n_inputs = 2;
+    f.n_outputs = 1;
+    f.inputs = inputs;
+    f.outputs = outputs;
+    return f;
+  }
+  void* alloc(uint64_t size) {
+    void* data = nullptr;
+    EXPECT_EQ(t.memory->alloc(device, 0, size, 64, nullptr, &data), OAR_OK);
+    return data;
+  }
+  void copy(void* dst, bool dst_on_host, void* src, bool src_on_host, uint64_t size) {
+    oar_region_t r{};
+    r.struct_size = sizeof r;
+    r.dst = dst;
+    r.src = src;
+    r.dst_on_host = dst_on_host;
+    r.src_on_host = src_on_host;
+    r.size_bytes = size;
+    const oar_region_t* regions[] = {&r};
+    EXPECT_EQ(t.memory->copy(stream, 1, regions), OAR_OK);
+  }
+  void sync() {
+    EXPECT_EQ(t.stream->event_record(stream, event), OAR_OK);
+    EXPECT_EQ(t.stream->event_sync(event, UINT64_MAX), OAR_OK);
+  }
+};
+
+std::vector<float> numbers(size_t n, float from) {
+  std::vector<float> v(n);
+  std::iota(v.begin(), v.end(), from);
+  return v;
+}
+
+// Opens the plugin, wraps it once for each recording, and runs `body`.
+struct Opened {
+  fake::Host* host = new fake::Host;
+  const oar_host_t* outer = layer_host(host);
+  const oar_plugin_t* plugin = nullptr;
+  Opened() {
+    void* library = ::dlopen(kPlugin.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) throw std::runtime_error(::dlerror());
+    auto query = reinterpret_cast<decltype(&oar_plugin_query)>(::dlsym(library, "oar_plugin_query"));
+    if (query(outer, &plugin) != OAR_OK) throw std::runtime_error("query");
+  }
+};
+
+// Everything at once, small and large, on the host and on the device, with a launch that fails.
+void whole_program(Program& p) {
+  auto a = numbers(4, 1), b = numbers(4, 10), out = numbers(4, 0);
+  EXPECT_EQ(p.run_add(p.cpu, 1, a.data(), b.data(), out.data(), 4), OAR_OK);
+  EXPECT_EQ(out[3], 17);
+  EXPECT_EQ(p.run_multiply(1, a.data(), b.data(), out.data(), 4), OAR_OK);
+  EXPECT_EQ(out[3], 52);
+  a[2] = -3;
+  EXPECT_EQ(p.run_multiply(1, a.data(), b.data(), out.data(), 4), OAR_INTERNAL);
+
+  void *x = p.alloc(64), *y = p.alloc(64);
+  auto up = numbers(8, 0), down = numbers(8, 0);
+  p.copy(x, false, up.data(), true, 32);
+  p.copy(y, false, up.data(), true, 32);
+  // In the middle of an allocation, as a pool of the host would place it, and in place.
+  EXPECT_EQ(p.run_add(p.own, 12, static_cast<char*>(x) + 8, y, static_cast<char*>(x) + 8, 4), OAR_OK);
+  p.copy(down.data(), true, x, false, 32);
+  p.sync();
+  EXPECT_EQ(down[2], 2);
+  EXPECT_EQ(down[3], 4);
+  p.t.memory->free(p.device, 0, x, nullptr);
+  p.t.memory->free(p.device, 0, y, nullptr);
+  p.close();
+}
+
+// The log of whole_program, made once.
+const std::string& recorded() {
+  static const std::string* path = [] {
+    auto* log = new std::string(temporary("whole.oarlog"));
+    Opened opened;
+    auto recorder = Recorder::create(*log).take().release();   // the layer keeps it
+    Program p(layer_trace(opened.plugin, opened.outer, recorder), opened.outer);
+    whole_program(p);
+    EXPECT_TRUE(recorder->close().ok());
+    return log;
+  }();
+  return *path;
+}
+
+TEST(ReplayTest, AFailingLaunchFailsAgain) {
+  Result<ReplayReport> r = replay(recorded(), kPlugin);
+  ASSERT_TRUE(r.ok()) << r.status().text();
+  EXPECT_EQ(r->plugin, "replay_me 1");
+  EXPECT_EQ(r->replayed_on, "replay_me 1");
+  EXPECT_TRUE(r->complete);
+  EXPECT_EQ(r->replayed, r->calls);
+  EXPECT_EQ(r->skipped, 0u) << (r->remarks.empty() ? "" : r->remarks[0]);
+  EXPECT_EQ(r->differences, 0u) << r->difference;
+  EXPECT_EQ(r->failures, 1u);
+  EXPECT_EQ(r->failure, "kernel_decl.launch failed with -9 (internal): lane fault at a negative element [77]");
+  EXPECT_EQ(r->outputs_compared, 3u);   // add and multiply on the host, and what came back from the device
+  EXPECT_EQ(r->payloads_regenerated, 0u);
+}
+
+TEST(ReplayTest, ARepairedPluginDiffersWhereItShould) {
+  Result<ReplayReport> r = replay(recorded(), kFixed);
+  ASSERT_TRUE(r.ok()) << r.status().text();
+  EXPECT_EQ(r->replayed_on, "replay_me 2");
+  EXPECT_EQ(r->failures, 0u);
+  // Its add is off by one at the end: on the host, then in what the device brought back; the launch no longer fails.
+  EXPECT_EQ(r->differences, 3u);
+  EXPECT_NE(r->difference.find("kernel_decl.run: output 0: element 3 is 18.000000, recorded was 17.000000"), std::string::npos)
+      << r->difference;
+}
+
+TEST(ReplayTest, LargeContentsAreHashedAndMadeUp) {
+  constexpr size_t n = 5000;   // 20,000 bytes
+  std::string log = temporary("large.oarlog");
+  {
+    Opened opened;
+    auto recorder = Recorder::create(log).take().release();
+    Program p(layer_trace(opened.plugin, opened.outer, recorder), opened.outer);
+    auto a = numbers(n, 1), zero = std::vector<float>(n), sum = zero, again = zero;
+    EXPECT_EQ(p.run_add(p.cpu, 1, a.data(), a.data(), sum.data(), n), OAR_OK);
+    EXPECT_EQ(p.run_add(p.cpu, 1, sum.data(), sum.data(), again.data(), n), OAR_OK);
+    void* x = p.alloc(n * 4);
+    p.copy(x, false, sum.data(), true, n * 4);
+    p.copy(again.data(), true, x, false, n * 4);
+    p.sync();
+    p.close();
+    EXPECT_TRUE(recorder->close().ok());
+  }
+  EXPECT_LT(read_file(log).size(), 8000u);
+  ReplayOptions options;
+  for (uint64_t seed : {1, 2}) {
+    options.seed = seed;
+    Result<ReplayReport> r = replay(log, kPlugin, options);
+    ASSERT_TRUE(r.ok()) << r.status().text();
+    EXPECT_GT(r->payloads_regenerated, 0u);
+    EXPECT_EQ(r->outputs_compared, 0u);
+    EXPECT_EQ(r->outputs_uncompared, 3u);
+    EXPECT_EQ(r->differences, 0u) << r->difference;
+    ASSERT_FALSE(r->remarks.empty());
+    EXPECT_NE(r->remarks.back().find("made up from seed " + std::to_string(seed)), std::string::npos);
+  }
+}
+
+// What an earlier call produced needs no made-up contents, however large it is.
+TEST(ReplayTest, LargeContentsThatReplayItselfProduced) {
+  constexpr size_t n = 1024;   // 4096 bytes: kept
+  std::string log = temporary("produced.oarlog");
+  {
+    Opened opened;
+    auto recorder = Recorder::create(log).take().release();
+    Program p(layer_trace(opened.plugin, opened.outer, recorder), opened.outer);
+    auto half = numbers(n, 1), back = std::vector<float>(2 * n), sum = back;
+    void* x = p.alloc(2 * n * 4);
+    p.copy(x, false, half.data(), true, n * 4);
+    p.copy(static_cast<char*>(x) + n * 4, false, half.data(), true, n * 4);
+    p.copy(back.data(), true, x, false, 2 * n * 4);   // 8192 bytes: a hash
+    p.sync();
+    EXPECT_EQ(p.run_add(p.cpu, 1, back.data(), back.data(), sum.data(), 2 * n), OAR_OK);
+    EXPECT_TRUE(recorder->close().ok());
+  }
+  Result<ReplayReport> r = replay(log, kPlugin);
+  ASSERT_TRUE(r.ok()) << r.status().text();
+  EXPECT_EQ(r->payloads_regenerated, 0u);
+  EXPECT_EQ(r->outputs_compared, 2u);
+  EXPECT_EQ(r->differences, 0u) << r->difference;
+  r = replay(log, kFixed);
+  ASSERT_TRUE(r.ok());
+  EXPECT_EQ(r->differences, 1u);
+  EXPECT_NE(r->difference.find("the hash of its 8192 bytes differs"), std::string::npos) << r->difference;
+}
+
+TEST(ReplayTest, ADeadProcessLeavesACallWithoutAnEnd) {
+  std::vector<std::string_view> bodies;
+  std::string file = read_file(recorded());
+  ASSERT_TRUE(layer::read_log(file, &bodies).ok());
+  // Cut right behind the begin of the failing launch.
+  std::vector<std::string> kept;
+  int launches = 0;
+  for (std::string_view b : bodies) {
+    kept.emplace_back(b);
+    if (b[0] == char(layer::LogRecord::begin) && b.find("kernel_decl.launch") != std::string_view::npos && ++launches == 2) break;
+  }
+  std::string path = temporary("dead.oarlog");
+  write_file(path, layer::write_log(kept));
+  Result<ReplayReport> r = replay(path, kPlugin);
+  ASSERT_TRUE(r.ok()) << r.status().text();
+  EXPECT_FALSE(r->complete);
+  EXPECT_EQ(r->replayed, r->calls);
+  bool said = false;
+  for (const std::string& remark : r->remarks) said |= remark.find("ends inside call") != std::string::npos;
+  EXPECT_TRUE(said);
+}
+
+TEST(ReplayTest, BadInput) {
+  auto fails = [](const std::string& log, const std::string& plugin, const std::string& with) {
+    Result<ReplayReport> r = replay(log, plugin);
+    ASSERT_FALSE(r.ok());
+    EXPECT_NE(r.status().text().find(with), std::string_view::npos) << r.status().text();
+  };
+  fails("/nowhere/x.oarlog", kPlugin, "can't read");
+  fails(recorded(), "/nowhere/x.so", "can't open the plugin");
+  fails(recorded(), "libm.so.6", "can't open the plugin");   // a bare name is not searched for
+  std::string path = temporary("other.oarlog");
+  write_file(path, "GIF89a and so on, much longer than a header");
+  fails(path, kPlugin, "no recording of Oarlock");
+  write_file(path, "");
+  fails(path, kPlugin, "no recording of Oarlock");
+  std::string file = read_file(recorded());
+  file[8] = 9;
+  write_file(path, file);
+  fails(path, kPlugin, "format 9");
+  ReplayOptions options;
+  options.memory_limit_bytes = 16;
+  Result<ReplayReport> r = replay(recorded(), kPlugin, options);
+  ASSERT_FALSE(r.ok());
+  EXPECT_NE(r.status().text().find("host memory"), std::string_view::npos) << r.status().text();
+}
+
+// A cut log is an error unless it was cut between two records; then it is incomplete.
+TEST(ReplayTest, CutAtEveryLength) {
+  std::string file = read_file(recorded());
+  std::string path = temporary("cut.oarlog");
+  size_t errors = 0, incomplete = 0;
+  for (size_t n = 0; n < file.size(); ++n) {
+    write_file(path, file.substr(0, n));
+    Result<ReplayReport> r = replay(path, kPlugin);
+    if (r.ok()) {
+      EXPECT_FALSE(r->complete) << n;
+      ++incomplete;
+    } else {
+      ++errors;
+    }
+  }
+  EXPECT_GT(errors, file.size() * 9 / 10);
+  EXPECT_GT(incomplete, 10u);
+}
+
+TEST(ReplayTest, EveryFlippedBitIsNoticed) {
+  std::string file = read_file(recorded());
+  std::string path = temporary("flipped.oarlog");
+  for (size_t i = 0; i < file.size(); ++i) {
+    std::string bad = file;
+    bad[i] ^= char(1 << (i % 8));
+    write_file(path, bad);
+    Result<ReplayReport> r = replay(path, kPlugin);
+    EXPECT_FALSE(r.ok()) << "byte " << i;
+  }
+}
+
+// With checksums put right the damage reaches the decoder. Whatever it does, it returns.
+TEST(ReplayTest, DamageBehindRightChecksums) {
+  std::vector<std::string_view> views;
+  std::string file = read_file(recorded());
+  ASSERT_TRUE(layer::read_log(file, &views).ok());
+  std::string path = temporary("damaged.oarlog");
+  ReplayOptions options;
+  options.memory_limit_bytes = 1 << 20;
+  options.timeout_ns = 1'000'000;
+  size_t errors = 0, runs = 0;
+  uint64_t x = 88172645463325252;
+  auto next = [&](uint64_t n) { return x ^= x << 13, x ^= x >> 7, x ^= x << 17, x % n; };
+  for (size_t i = 0; i < views.size(); ++i) {
+    for (size_t at = 0; at < views[i].size(); ++at) {
+      std::vector<std::string> bodies(views.begin(), views.end());
+      switch (next(4)) {
+        case 0: bodies[i][at] ^= char(1 << next(8)); break;
+        case 1: bodies[i][at] = char(next(256)); break;
+        case 2: bodies[i].erase(at, 1 + next(3)); break;
+        case 3: bodies[i].insert(at, next(3) + 1, char(next(256))); break;
+      }
+      if (bodies[i].empty()) continue;
+      write_file(path, layer::write_log(bodies));
+      errors += !replay(path, kPlugin, options).ok();
+      ++runs;
+    }
+  }
+  EXPECT_GT(runs, 1000u);
+  EXPECT_GT(errors, runs / 10);
+}
+
+// The tracing layer alone: what it shows to people.
+TEST(TraceTest, CallsAreShown) {
+  Opened opened;
+  auto* recorder = new Recorder;
+  std::vector<TracedCall> calls;
+  recorder->set_listener([&](const TracedCall& c) { calls.push_back(c); });
+  Program p(layer_trace(opened.plugin, opened.outer, recorder), opened.outer);
+  auto a = numbers(4, 1), out = a;
+  calls.clear();
+  EXPECT_EQ(p.run_multiply(1, a.data(), a.data(), out.data(), 4), OAR_OK);
+  ASSERT_EQ(calls.size(), 3u);
+  EXPECT_EQ(calls[0].function, "kernel_decl.prepare");
+  EXPECT_NE(calls[0].arguments.find("call 'multiply' ([4], [4])"), std::string::npos) << calls[0].arguments;
+  EXPECT_EQ(calls[1].function, "kernel_decl.launch");
+  EXPECT_NE(calls[1].arguments.find("frame ([4], [4]) -> ([4])"), std::string::npos) << calls[1].arguments;
+  EXPECT_EQ(calls[2].function, "kernel_decl.release");
+  EXPECT_EQ(calls[0].plugin, "replay_me");
+  a[0] = -1;
+  calls.clear();
+  EXPECT_EQ(p.run_multiply(1, a.data(), a.data(), out.data(), 4), OAR_INTERNAL);
+  EXPECT_EQ(calls[1].status, OAR_INTERNAL);
+  p.alloc(100);
+  EXPECT_NE(calls.back().arguments.find("size_bytes 100, alignment 64, stream NULL"), std::string::npos) << calls.back().arguments;
+}
+
+// Both layers, either way round: the program runs as on the bare plugin, and the recording is sound.
+TEST(TraceTest, LayersStack) {
+  for (bool validate_outside : {true, false}) {
+    std::string log = temporary("stacked.oarlog");
+    Opened opened;
+    std::vector<std::string> faults;
+    set_fault_sink([](void* f, const Fault& x) { static_cast<std::vector<std::string>*>(f)->push_back(x.text); }, &faults);
+    auto recorder = Recorder::create(log).take().release();
+    const oar_plugin_t* plugin = opened.plugin;
+    if (validate_outside)
+      plugin = layer_validate(layer_trace(plugin, opened.outer, recorder), opened.outer);
+    else
+      plugin = layer_trace(layer_validate(plugin, opened.outer), opened.outer, recorder);
+    Program p(plugin, opened.outer);
+    whole_program(p);
+    set_fault_sink(nullptr, nullptr);
+    EXPECT_TRUE(faults.empty()) << faults[0];
+    EXPECT_TRUE(recorder->close().ok());
+    Result<ReplayReport> r = replay(log, kPlugin);
+    ASSERT_TRUE(r.ok()) << r.status().text();
+    EXPECT_EQ(r->differences, 0u) << r->difference;
+    EXPECT_EQ(r->failures, 1u);
+    EXPECT_EQ(r->skipped, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace oarlock
