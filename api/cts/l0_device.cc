@@ -44,23 +44,23 @@ void enumerate(Check& check, const std::string& path) {
   for (uint32_t i = 0; i < d.n; ++i) {
     check.need(d.infos[i] != nullptr, "device {} is NULL", i);
     const oar_device_info_t& info = *d.infos[i];
-    check.expect(info.struct_size >= sizeof(oar_device_info_t), "device {}: struct_size is {}", i, info.struct_size);
+    check.need(OAR_HAS(&info, spaces), "device {}: struct_size is {}, too small for what a device must say", i, info.struct_size);
     check.expect(info.kind.size > 0, "device {}: kind is empty", i);
     check.expect(view(info.kind) != "cpu", "device {}: the kind \"cpu\" is the host's own", i);
     check.expect(info.name.size > 0, "device {}: name is empty", i);
     check.expect(info.dlpack_kind > 1, "device {}: DLPack device type {}", i, info.dlpack_kind);
     check.expect(info.n_queues >= 1, "device {}: it has no queue", i);
     check.expect(uuids.insert(std::string(view(info.uuid))).second, "device {}: its uuid is another's too", i);
-    check.expect(info.compute_dtypes != 0 && (info.compute_dtypes & ~info.storage_dtypes) == 0,
+    check.expect((OAR_FIELD(&info, compute_dtypes) & ~OAR_FIELD(&info, storage_dtypes)) == 0,
                  "device {}: it computes with dtypes that it can't store", i);
     check.need(info.n_spaces >= 1 && info.spaces, "device {}: it has no memory space", i);
     for (uint32_t k = 0; k < info.n_spaces; ++k) {
       check.need(info.spaces[k] != nullptr, "device {}: space {} is NULL", i, k);
       const oar_space_info_t& s = *info.spaces[k];
-      check.expect(s.struct_size >= sizeof(oar_space_info_t), "device {}, space {}: struct_size is {}", i, k, s.struct_size);
+      check.need(OAR_HAS(&s, name), "device {}, space {}: struct_size is {}", i, k, s.struct_size);
       check.expect(s.name.size > 0, "device {}, space {}: name is empty", i, k);
-      check.expect(s.alignment != 0 && (s.alignment & (s.alignment - 1)) == 0, "device {}, space {}: alignment is {}", i, k,
-                   s.alignment);
+      uint64_t alignment = OAR_FIELD(&s, alignment);
+      check.expect((alignment & (alignment - 1)) == 0, "device {}, space {}: alignment is {}", i, k, alignment);
       bool addressable = s.flags & OAR_SPACE_ADDRESSABLE, access = s.flags & OAR_SPACE_HOST_ACCESS;
       check.expect(!access || addressable, "device {}, space {}: host access without addresses", i, k);
     }

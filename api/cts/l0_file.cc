@@ -74,8 +74,7 @@ void query(Check& check, const std::string& path) {
   oar_status_t status = ask(&kit_host(), &plugin);
   check.need(status == OAR_OK, "oar_plugin_query gave {}{}", status, because());
   check.need(plugin != nullptr, "oar_plugin_query gave OAR_OK and no oar_plugin_t");
-  check.need(plugin->struct_size >= sizeof(oar_plugin_t), "oar_plugin_t.struct_size is {}, the first one had {}",
-             plugin->struct_size, sizeof(oar_plugin_t));
+  check.need(OAR_HAS(plugin, get_table), "oar_plugin_t.struct_size is {}, too small to have get_table", plugin->struct_size);
   check.expect(plugin->get_table != nullptr, "get_table is NULL");
   check.expect(plugin->name.size > 0 && plugin->name.size < 64, "the name has {} bytes", plugin->name.size);
   for (char c : view(plugin->name))

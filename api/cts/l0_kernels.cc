@@ -31,16 +31,16 @@ const oar_kernel_decl_t* const* declarations(Check& check, const Plugin& p, oar_
   return decls;
 }
 
-void check_decl(Check& check, const oar_kernel_decl_t& d, const std::string& who) {
-  check.expect(d.struct_size >= sizeof(oar_kernel_decl_t), "{}: struct_size is {}", who, d.struct_size);
+void check_decl(Check& check, const oar_kernel_decl_t& d, const Plugin& p, const std::string& who) {
+  check.need(OAR_HAS(&d, host_inputs), "{}: struct_size is {}, too small for what a kernel must say", who, d.struct_size);
   check.expect(d.op_min >= 1 && d.op_min <= d.op_max, "{}: op versions {} to {}", who, d.op_min, d.op_max);
-  check.expect((d.flags & ~0x1fu) == 0, "{}: unknown flags {:#x}", who, d.flags);
   check.expect(d.n_masks == 0 || d.dtypes, "{}: {} masks and no array", who, d.n_masks);
   for (uint32_t i = 0; d.dtypes && i < d.n_masks; ++i) {
     check.expect(d.dtypes[i] != 0, "{}: mask {} is empty, so no call can ever fit", who, i);
-    check.expect((d.dtypes[i] & ~kKnownDtypes) == 0, "{}: mask {} has dtypes that do not exist ({:#x})", who, i, d.dtypes[i]);
+    if (p.info->abi_minor <= OAR_ABI_MINOR)
+      check.expect((d.dtypes[i] & ~kKnownDtypes) == 0, "{}: mask {} has dtypes that do not exist ({:#x})", who, i, d.dtypes[i]);
   }
-  bool run = d.run, prepare = d.prepare, launch = d.launch, release = d.release;
+  bool run = OAR_FIELD(&d, run), prepare = OAR_FIELD(&d, prepare), launch = OAR_FIELD(&d, launch), release = OAR_FIELD(&d, release);
   check.expect(run ? !prepare && !launch && !release : prepare && launch && release,
                "{}: give run alone, or prepare, launch and release together", who);
 }
@@ -55,7 +55,7 @@ void decls_without_hardware(Check& check, const std::string& path) {
     check.need(decls[i] != nullptr, "declaration {} is NULL", i);
     const oar_kernel_decl_t& d = *decls[i];
     std::string op(view(d.op)), who = fmt::format("kernel {} ({})", i, op);
-    check_decl(check, d, who);
+    check_decl(check, d, p, who);
     bool own = op.find('.') != std::string::npos;   // "vendor.name", registered when its device opens
     if (!check.expect(own || std::binary_search(known.begin(), known.end(), op), "{}: there is no op of that name", who) ||
         own)
@@ -68,8 +68,9 @@ void decls_without_hardware(Check& check, const std::string& path) {
     for (size_t k = 0; k < info.inputs.size() && k < 63; ++k)
       check.expect(!(d.host_inputs >> k & 1) || info.inputs[k].host,
                    "{}: takes input {} from host memory, but the op says it lies on the device", who, info.inputs[k].name);
-    for (size_t k = 0; d.inplace && k < info.outputs.size(); ++k)
-      check.expect(d.inplace[k] >= -1 && d.inplace[k] < int(info.inputs.size()), "{}: inplace[{}] is {}", who, k, d.inplace[k]);
+    const int8_t* inplace = OAR_FIELD(&d, inplace);
+    for (size_t k = 0; inplace && k < info.outputs.size(); ++k)
+      check.expect(inplace[k] >= -1 && inplace[k] < int(info.inputs.size()), "{}: inplace[{}] is {}", who, k, inplace[k]);
   }
   uint32_t again = 0;
   auto second = declarations(check, p, nullptr, again);
@@ -127,7 +128,7 @@ void packs(Check& check, const std::string& path) {
         std::set<const oar_kernel_decl_t*> listed(coverage, coverage + all);
         for (uint32_t i = 0; i < n; ++i) {
           check.expect(decls[i] && listed.count(decls[i]), "on {}: kernel {} is not among the declarations of pack NULL", kind, i);
-          if (decls[i]) check_decl(check, *decls[i], fmt::format("on {}: kernel {} ({})", kind, i, view(decls[i]->op)));
+          if (decls[i]) check_decl(check, *decls[i], p, fmt::format("on {}: kernel {} ({})", kind, i, view(decls[i]->op)));
         }
         uint32_t again = 0;
         check.expect(declarations(check, p, pack, again) == decls && again == n,
@@ -193,7 +194,7 @@ void checks_of_odd_calls(Check& check, const std::string& path) {
   for (uint32_t i = 0; i < n; ++i) {
     const oar_kernel_decl_t& d = *decls[i];
     std::string op(view(d.op));
-    if (!d.check || !d.dtypes || !std::binary_search(known.begin(), known.end(), op)) continue;
+    if (!OAR_FIELD(&d, check) || !d.dtypes || !std::binary_search(known.begin(), known.end(), op)) continue;
     const OpInfo& info = op_info(op);
     auto elementwise = [](const OpOperand& o) { return o.spec.ends_with("[...]") && !o.variadic && !o.host; };
     if (!std::all_of(info.inputs.begin(), info.inputs.end(), elementwise) || !info.attributes.empty() || info.inputs.empty())

@@ -66,7 +66,7 @@ void alignment(Check& check, const std::string& path, uint64_t) {
     for (uint64_t size : {1ull, 100ull, 5000ull}) {
       void* data = rig.alloc(size, wanted);
       if (!addressable) continue;
-      uint64_t least = std::max<uint64_t>(wanted, space.alignment);
+      uint64_t least = std::max<uint64_t>({wanted, OAR_FIELD(&space, alignment), 1});
       check.expect(reinterpret_cast<uintptr_t>(data) % least == 0, "{} bytes aligned to {} lie at {}", size, least, data);
     }
 }

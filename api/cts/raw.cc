@@ -87,17 +87,17 @@ Plugin::Plugin(Check& check, const std::string& path) {
   oar_status_t status = query(&kit_host(), &info);
   check.need(status == OAR_OK && info, "oar_plugin_query gave {}{}", status, because());
   check.need(info->get_table != nullptr, "oar_plugin_t.get_table is NULL");
-  auto fetch = [&](auto& table, uint64_t id) {
-    table = static_cast<std::decay_t<decltype(table)>>(info->get_table(&kit_host(), id, 1, UINT32_MAX));
+  auto fetch = [&](auto& table, uint64_t id, uint32_t version) {
+    table = static_cast<std::decay_t<decltype(table)>>(info->get_table(&kit_host(), id, 1, version));
   };
-  fetch(device, OAR_TABLE_DEVICE);
-  fetch(memory, OAR_TABLE_MEMORY);
-  fetch(stream, OAR_TABLE_STREAM);
-  fetch(pack, OAR_TABLE_PACK);
-  fetch(kernel, OAR_TABLE_KERNEL);
-  fetch(graph, OAR_TABLE_GRAPH);
-  fetch(comm, OAR_TABLE_COMM);
-  fetch(profiler, OAR_TABLE_PROFILER);
+  fetch(device, OAR_TABLE_DEVICE, OAR_DEVICE_VERSION);
+  fetch(memory, OAR_TABLE_MEMORY, OAR_MEMORY_VERSION);
+  fetch(stream, OAR_TABLE_STREAM, OAR_STREAM_VERSION);
+  fetch(pack, OAR_TABLE_PACK, OAR_PACK_VERSION);
+  fetch(kernel, OAR_TABLE_KERNEL, OAR_KERNEL_VERSION);
+  fetch(graph, OAR_TABLE_GRAPH, OAR_GRAPH_VERSION);
+  fetch(comm, OAR_TABLE_COMM, OAR_COMM_VERSION);
+  fetch(profiler, OAR_TABLE_PROFILER, OAR_PROFILER_VERSION);
 }
 
 Rig::Rig(Check& c, const std::string& path) : check(c), plugin(c, path) {

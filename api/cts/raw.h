@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "api/cts/test.h"
@@ -12,6 +13,9 @@ namespace oarlock::cts {
 
 inline oar_str_t str(std::string_view s) { return {s.data(), s.size()}; }
 inline std::string_view view(oar_str_t s) { return s.data ? std::string_view(s.data, s.size) : std::string_view(); }
+
+// A field of a struct that may be older than this header; what it lacks is zero.
+#define OAR_FIELD(ptr, field) (OAR_HAS(ptr, field) ? (ptr)->field : std::decay_t<decltype((ptr)->field)>{})
 
 // The host that the kit shows to plugins. Functions do the least that the header promises; parallel_for is serial.
 const oar_host_t& kit_host();

@@ -156,6 +156,10 @@ class Run {
         return false;
       }
       from = running_ + 1;
+      if (hung && ++hangs_ == kHangs) {
+        skip_rest(from, fmt::format("not run: {} tests hung", kHangs));
+        return false;
+      }
     }
     return from < int(list_.size());
   }
@@ -193,7 +197,8 @@ class Run {
   const std::function<void(const Row&)>& on_row_;
   Report report_;
   std::vector<Listed> list_;
-  int running_ = -1, next_ = 0;
+  static constexpr int kHangs = 3;   // what hangs that often hangs everywhere
+  int running_ = -1, next_ = 0, hangs_ = 0;
   bool finished_ = false, gate_failed_ = false;
   std::string gate_reason_;
 };

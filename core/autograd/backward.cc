@@ -173,12 +173,13 @@ class Backward {
     }
     if (!keep_) {   // what was saved is not needed any more
       n.freed = true;
-      for (auto* list : {&n.inputs, &n.outputs})
-        for (Saved& s : *list)
-          if (s.tensor && s.has_elements) {
-            detail::release(s.tensor);
-            s.tensor = nullptr;
-          }
+      auto forget = [](Saved& s) {
+        if (!s.tensor || !s.has_elements) return;
+        detail::release(s.tensor);
+        s.tensor = nullptr;
+      };
+      for (Saved& s : n.inputs) forget(s);
+      for (Saved& s : n.outputs) forget(s);
     }
     return {};
   }

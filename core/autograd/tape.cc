@@ -13,9 +13,10 @@ namespace {
 std::atomic<uint64_t> next_sequence{1};
 
 void drop(Node* n) {
-  for (auto* list : {&n->inputs, &n->outputs})
-    for (Saved& s : *list)
-      if (s.tensor) detail::release(s.tensor);
+  for (Saved& s : n->inputs)
+    if (s.tensor) detail::release(s.tensor);
+  for (Saved& s : n->outputs)
+    if (s.tensor) detail::release(s.tensor);
   for (Edge& e : n->edges) {
     if (e.node) release(e.node);
     if (e.leaf) detail::release(e.leaf);
@@ -92,18 +93,43 @@ void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, i
   n->wanted = wanted_inputs(op, inputs, n_inputs);
   if (attrs.n) n->attrs = op::OwnedAttrs(attrs);
   const op::OpDef& def = *op.def;
+  // Shape and dtype of what is not saved. Most operands look like the output, so one stands for all of those.
+  TensorImpl* like = nullptr;
+  auto outline = [&](TensorImpl& t) {
+    if (like && like->dtype == t.dtype && like->device == t.device && like->shape == t.shape) {
+      detail::retain(like);
+      return like;
+    }
+    TensorImpl* h = hollow_tensor(t);
+    if (!like) like = h;
+    return h;
+  };
+  n->outputs.resize(size_t(n_outputs));
+  for (int i = 0; i < n_outputs; ++i) {
+    TensorImpl* t = outputs[i];
+    if (!t) continue;
+    const op::Output& out = def.outputs[std::min(i, def.outputs.count - 1)];
+    bool save = t->storage && ((out.flags & op::hidden) || reads(def, out.name, n->wanted));
+    if (save) n->outputs[size_t(i)] = {alias_tensor(*t, t->shape, t->strides, 0), t->storage->version.load(std::memory_order_relaxed), true, true};
+    else n->outputs[size_t(i)] = {outline(*t), 0, false, true};
+    if (!(set_of(t->dtype) & (kFloat | kComplex))) continue;
+    t->requires_grad = true;
+    Autograd& a = autograd_of(*t);
+    a.node = n;
+    a.output = i;
+    retain(n);
+  }
   n->inputs.resize(size_t(n_inputs));
   n->edges.resize(size_t(n_inputs));
   for (int i = 0; i < n_inputs; ++i) {
     TensorImpl* t = inputs[i];
     if (!t) continue;
-    Saved& s = n->inputs[size_t(i)];
     const op::Input& in = def.inputs[std::min(i, def.inputs.count - 1)];
     if (reads(def, in.name, n->wanted) || (in.flags & op::host)) {
       detail::retain(t);
-      s = {t, t->storage ? t->storage->version.load(std::memory_order_relaxed) : 0, true, false};
+      n->inputs[size_t(i)] = {t, t->storage ? t->storage->version.load(std::memory_order_relaxed) : 0, true, false};
     } else {
-      s = {hollow_tensor(*t), 0, false, false};
+      n->inputs[size_t(i)] = {outline(*t), 0, false, false};
     }
     if (!t->requires_grad) continue;
     if (t->autograd && t->autograd->node) {
@@ -113,22 +139,6 @@ void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, i
       n->edges[size_t(i)] = {nullptr, 0, t};
       detail::retain(t);
     }
-  }
-  n->outputs.resize(size_t(n_outputs));
-  for (int i = 0; i < n_outputs; ++i) {
-    TensorImpl* t = outputs[i];
-    if (!t) continue;
-    const op::Output& out = def.outputs[std::min(i, def.outputs.count - 1)];
-    bool save = t->storage && ((out.flags & op::hidden) || reads(def, out.name, n->wanted));
-    Saved& s = n->outputs[size_t(i)];
-    if (save) s = {alias_tensor(*t, t->shape, t->strides, 0), t->storage->version.load(std::memory_order_relaxed), true, true};
-    else s = {hollow_tensor(*t), 0, false, true};
-    if (!(set_of(t->dtype) & (kFloat | kComplex))) continue;
-    t->requires_grad = true;
-    Autograd& a = autograd_of(*t);
-    a.node = n;
-    a.output = i;
-    retain(n);
   }
   release(n);   // the outputs hold it now
 }

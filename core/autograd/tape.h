@@ -6,6 +6,7 @@
 
 #include <oarlock/base/tensor.h>
 
+#include "core/base/inline_array.h"
 #include "core/op/attrs.h"
 #include "core/op/table.h"
 
@@ -34,8 +35,9 @@ struct Node {
   uint64_t sequence;           // later calls have higher ones: the order of backward
   uint64_t wanted = 0;         // bit i: input i wants a gradient; bit 63 speaks for all later ones
   op::OwnedAttrs attrs;
-  std::vector<Saved> inputs, outputs;
-  std::vector<Edge> edges;     // one per input
+  InlineArray<Saved, 3> inputs;
+  InlineArray<Saved, 2> outputs;
+  InlineArray<Edge, 3> edges;  // one per input
 };
 
 // What a tensor knows of the tape.

@@ -1,5 +1,7 @@
 #include "core/base/settings.h"
 
+#include "core/base/generation.h"
+
 #include <sys/auxv.h>
 #include <unistd.h>
 
@@ -28,7 +30,6 @@ std::mutex& lock() {
   static std::mutex* m = new std::mutex;
   return *m;
 }
-std::atomic<uint64_t> changes{1};
 Status take(Row& row, std::string_view text, std::string_view origin);
 }  // namespace
 
@@ -93,7 +94,7 @@ Status take(Row& row, std::string_view text, std::string_view origin) {
     row.text = std::string(text);
   }
   row.origin = std::string(origin);
-  changes.fetch_add(1, std::memory_order_release);
+  something_changed();
   return {};
 }
 }  // namespace
@@ -129,8 +130,6 @@ bool given(const char* name) {
   std::lock_guard hold(lock());
   return find(name)->origin != "default";
 }
-
-uint64_t generation() { return changes.load(std::memory_order_acquire); }
 }  // namespace setting
 
 std::vector<SettingInfo> settings() {

@@ -35,7 +35,6 @@ OAR_SETTINGS(X)
 
 void load_environment();      // once; any number of calls
 bool given(const char* name);   // set by the environment or the program, even if to nothing
-uint64_t generation();        // rises with every change
 }  // namespace setting
 
 // True if the process runs with more rights than its user has: no environment variable is believed then.

@@ -98,7 +98,6 @@ DeviceState& device_at(int index);                     // index of an existing d
 int device_count();
 DeviceState* device_named(std::string_view name);      // null: none. "sim" is "sim:0"
 const KernelIndex& kernel_index(DeviceState& device);  // up to date with the packs
-uint64_t plugin_generation();                          // rises when packs are added
 void ensure_plugins_loaded();                          // once; the first call loads
 DeviceState& add_device(std::unique_ptr<DeviceState> device);
 Pack* add_pack(std::unique_ptr<Pack> pack);            // takes effect at plugins_changed

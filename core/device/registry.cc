@@ -2,6 +2,7 @@
 
 #include <oarlock/base/device.h>
 
+#include "core/base/generation.h"
 #include "core/base/settings.h"
 #include "core/device/device.h"
 #include "core/device/host_memory.h"
@@ -16,7 +17,6 @@ struct Registry {
   DeviceState* devices[kMaxDevices]{};
   std::atomic<int> count{0};
   std::mutex lock;
-  std::atomic<uint64_t> generation{1};
   Registry() {
     auto* host = new DeviceState;
     host->name = host->kind = "cpu";
@@ -77,16 +77,15 @@ Pack* add_pack(std::unique_ptr<Pack> pack) {
   p->device->packs.push_back(p);
   return p;
 }
-void plugins_changed() { registry().generation.fetch_add(1, std::memory_order_release); }
-uint64_t plugin_generation() { return registry().generation.load(std::memory_order_acquire); }
+void plugins_changed() { something_changed(); }
 
 const KernelIndex& kernel_index(DeviceState& device) {
-  uint64_t generation = plugin_generation();
+  uint64_t now = generation.load(std::memory_order_acquire);
   const KernelIndex* have = device.kernels.load(std::memory_order_acquire);
-  if (have && have->generation == generation && have->by_op.size() == size_t(op::op_count())) return *have;
+  if (have && have->generation == now && have->by_op.size() == size_t(op::op_count())) return *have;
   std::lock_guard hold(registry().lock);
   auto* index = new KernelIndex;   // the one before stays: another thread may be reading it
-  index->generation = generation;
+  index->generation = now;
   index->by_op.resize(size_t(op::op_count()));
   for (Pack* pack : device.packs) {
     uint32_t n = 0;

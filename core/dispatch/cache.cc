@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "core/base/generation.h"
 #include "core/base/settings.h"
 #include "core/dispatch/entry.h"
 
@@ -23,11 +24,6 @@ AllCaches& all() {
 __attribute__((tls_model("initial-exec"))) thread_local Cache* tls_cache = nullptr;
 pthread_key_t cache_key;
 
-void mix(uint64_t& h, uint64_t w) {
-  h = (h ^ w) * 0x9E3779B97F4A7C15ull;
-  h ^= h >> 29;
-}
-uint64_t generation() { return plugin_generation() * 0x100000000ull + setting::generation() + uint64_t(op::op_count()); }
 
 }  // namespace
 
@@ -44,7 +40,7 @@ void make_key(const Call& call, Key& key) {
     uint64_t address = t->device->addressable ? reinterpret_cast<uint64_t>(t->view.data) : t->view.byte_offset;
     uint64_t alignment = (address & 63) == 0 ? 6 : uint64_t(__builtin_ctzll(address));
     key.push(1 | uint64_t(t->dtype) << 8 | uint64_t(t->shape.rank) << 16 | alignment << 24 | uint64_t(t->contiguous) << 32 |
-             uint64_t(t->device->index) << 40);
+             uint64_t(t->storage != nullptr) << 33 | uint64_t(t->device->index) << 40);
     for (int k = 0; k < t->shape.rank; ++k) key.push(uint64_t(t->shape.d[k].n));
     if (!t->contiguous)
       for (int k = 0; k < t->shape.rank; ++k) key.push(uint64_t(t->strides[k]));
@@ -68,9 +64,17 @@ void make_key(const Call& call, Key& key) {
       default: key.push(uint64_t(a.value.i));
     }
   }
-  uint64_t h = uint64_t(key.n);
-  for (int i = 0; i < key.n; ++i) mix(h, key.word[i]);
-  key.hash = h ^ (h >> 32);
+  // Two lanes, so that one product does not wait for the other.
+  uint64_t a = uint64_t(key.n), b = 0x2545F4914F6CDD1Dull;
+  int i = 0;
+  for (; i + 1 < key.n; i += 2) {
+    a = (a ^ key.word[i]) * 0x9E3779B97F4A7C15ull;
+    b = (b ^ key.word[i + 1]) * 0xD6E8FEB86659FD93ull;
+    a ^= a >> 32;
+    b ^= b >> 32;
+  }
+  if (i < key.n) a = (a ^ key.word[i]) * 0x9E3779B97F4A7C15ull;
+  key.hash = (a ^ a >> 29) * 31 + (b ^ b >> 29);
 }
 
 const char* route_name(Kind kind) {
@@ -126,7 +130,7 @@ Cache& Cache::of_thread() {
 }
 
 Entry* Cache::find(const Key& key) {
-  if (uint64_t g = generation(); g != generation_) [[unlikely]] {
+  if (uint64_t g = generation.load(std::memory_order_acquire); g != generation_) [[unlikely]] {
     clear();
     generation_ = g;
   }

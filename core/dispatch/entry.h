@@ -70,6 +70,7 @@ struct Entry : std::enable_shared_from_this<Entry> {
   std::vector<std::vector<int64_t>> strides;   // of outputs that are not row-major
   bool dynamic = false;             // some size is known only afterwards
   bool launch = true;               // false: every output is empty
+  bool simple = false;              // a kernel on the host, one output, nothing to arrange: the straight line in call()
   std::string reason;               // why nothing better took it
   bool warned = false;
   std::atomic<uint64_t> calls{0}, host_ns{0};

@@ -242,7 +242,7 @@ Verdict ask(const Kernel& k, const Call& c, Entry& e, Operands& operands, bool k
   e.state = prepared.value.state;
   e.prepared = true;
   e.workspace_bytes = prepared.value.workspace_bytes;
-  e.strides = std::move(out_strides);
+  if (std::any_of(out_strides.begin(), out_strides.end(), [](auto& s) { return !s.empty(); })) e.strides = std::move(out_strides);
   return v;
 }
 
@@ -360,7 +360,11 @@ Result<std::shared_ptr<Entry>> make_entry(const Call& c, std::vector<Candidate>*
       if (!by_layout) break;
     }
     e->reason = reasons;
-    if (chosen && !log) return e;
+    if (chosen && !log) {
+      e->simple = e->kind == Kind::kernel && c.device->is_host() && e->n_outputs == 1 && def.outputs.count == 1 && !e->make_contiguous &&
+                  !e->workspace_bytes && !e->dynamic && !c.op.mutated && e->strides.empty() && c.n_inputs <= 8;
+      return e;
+    }
     if (c.route == Route::kernel && !log)
       return Status(Code::unsupported, std::string(def.name) + " on " + c.device->name + ": no kernel" +
                                            (c.only ? " of " + c.only->info.name : std::string()) + " takes this call" +

@@ -127,7 +127,7 @@ struct Normaliser {
     if (n >= first->rank || n < -first->rank)
       return bad(a, v, first->rank ? ", but " + first_text() + ". Give " + std::to_string(-first->rank) + " to " +
                                          std::to_string(first->rank - 1)
-                                   : ", but " + first_text() + " has no axes");
+                                   : ", but " + first_text() + ", without axes");
     if (n < 0) n += first->rank;
     return {};
   }
@@ -149,6 +149,10 @@ struct Normaliser {
       if (a.need == Attribute::required)
         return invalid(std::string(def.name) + ": attribute " + a.name + " is missing. Give it: " + kind_text(a.kind) + ".");
       v = default_of(a);
+      if (a.kind == AttrKind::axis && v.is_set) {
+        oar_attr_t given = v;
+        return axis(a, given, v.value.i);
+      }
       if (a.kind != AttrKind::axes || !first) return {};
       v = {OAR_ATTR_INTS, 1, uint64_t(first->rank), {.ints = scratch.room + scratch.used}};   // none: all of them
       if (size_t(first->rank) > std::size(scratch.room) - scratch.used) return {Code::internal, "too many lists"};

@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/generation.h"
+
 namespace oarlock::op {
 namespace {
 
@@ -87,7 +89,9 @@ Result<OpId> register_op(const OpDef* def) {
   if (t.count.load() == Table::kMost) return invalid(name + ": the op table is full.");
   try {
     if (!def) bad_op("its definition is a null pointer");
-    return t.append(def);
+    OpId id = t.append(def);
+    something_changed();
+    return id;
   } catch (const std::invalid_argument& e) {
     return invalid(name + ": " + e.what() + ".");
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <oarlock/base/autograd.h>
+#include <oarlock/base/operators.h>
 
 #include "core/autograd/tape.h"
 #include "core/device/device_memory.h"
@@ -183,6 +184,15 @@ Tensor Tensor::detach() const {
   return adopt(alias_tensor(t, t.shape, t.strides, 0));
 }
 void Tensor::backward() const { oarlock::backward(std::span<const Tensor>(this, 1)); }
+
+Tensor detail::beside(const Tensor& t, double v) {
+  const TensorImpl& impl = value(t, "operator");
+  bool whole = std::trunc(v) == v && std::isfinite(v);
+  DType dtype = !whole && (set_of(impl.dtype) & (kInt | kBool)) ? DType::f32 : impl.dtype;
+  Tensor s;
+  throw_if(role::full({}, v, dtype, *impl.device, &s));
+  return s;
+}
 
 namespace {
 std::string element_text(const oar_view_t& v, int64_t at, DType t) {

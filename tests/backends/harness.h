@@ -136,6 +136,9 @@ struct Invocation {
   std::vector<oar_attr_t> attrs = {};
   std::vector<Step> epilogue = {};
   std::set<int> constants = {};
+  std::vector<Array> more_outputs = {};
+  bool has_output = true;        // false: out is ignored
+  std::set<int> absent = {};     // inputs, and outputs as n_inputs + j, that are NULL
   // An input at which a launch gets NULL instead of the data, to show that it is not read.
   int hidden = -1;
 };
@@ -214,22 +217,24 @@ class Plugin {
     Outcome outcome;
     const oar_kernel_decl_t* decl = find(what.op);
     if (decl == nullptr) return outcome;
-    const size_t n = what.inputs.size();
-    for (size_t i = 0; i <= n; ++i) {
-      const uint32_t dtype = i < n ? what.inputs[i].dtype() : what.out.dtype();
-      if (!oar_kit_in(decl->dtypes[std::min<size_t>(i, decl->n_masks - 1)], dtype)) {
+    std::vector<Array> operands = what.inputs;
+    const size_t n = operands.size();
+    if (what.has_output) operands.push_back(what.out);
+    operands.insert(operands.end(), what.more_outputs.begin(), what.more_outputs.end());
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const uint32_t dtype = operands[i].dtype();
+      if (what.absent.count(static_cast<int>(i)) == 0 && !oar_kit_in(decl->dtypes[std::min<size_t>(i, decl->n_masks - 1)], dtype)) {
         outcome.reason = OAR_REASON_DTYPE;
         outcome.operand = static_cast<int32_t>(i);
         return outcome;
       }
     }
     std::vector<oar_view_t> views;
-    std::vector<oar_value_t> values(n + 1);
-    for (size_t i = 0; i < n; ++i) views.push_back(what.inputs[i].view());
-    views.push_back(what.out.view());
+    std::vector<oar_value_t> values(operands.size());
+    for (const Array& operand : operands) views.push_back(operand.view());
     std::vector<const oar_view_t*> view_pointers;
     std::vector<const oar_value_t*> value_pointers;
-    for (size_t i = 0; i <= n; ++i) {
+    for (size_t i = 0; i < operands.size(); ++i) {
       const bool constant = what.constants.count(static_cast<int>(i)) != 0;
       values[i].struct_size = sizeof(oar_value_t);
       values[i].dtype = views[i].dtype;
@@ -239,15 +244,16 @@ class Plugin {
       values[i].strides = views[i].strides;
       values[i].alignment = 64;
       values[i].constant = constant ? &views[i] : nullptr;
-      view_pointers.push_back(&views[i]);
-      value_pointers.push_back(&values[i]);
+      const bool absent = what.absent.count(static_cast<int>(i)) != 0;
+      view_pointers.push_back(absent ? nullptr : &views[i]);
+      value_pointers.push_back(absent ? nullptr : &values[i]);
     }
     oar_call_t call = {};
     call.struct_size = sizeof(call);
     call.op_version = 1;
     call.op = kit::str(what.op);
     call.n_inputs = static_cast<uint32_t>(n);
-    call.n_outputs = 1;
+    call.n_outputs = static_cast<uint32_t>(operands.size() - n);
     call.n_attrs = static_cast<uint32_t>(what.attrs.size());
     call.inputs = value_pointers.data();
     call.outputs = value_pointers.data() + n;
@@ -255,7 +261,8 @@ class Plugin {
     std::vector<oar_call_t> steps(what.epilogue.size());
     std::vector<std::vector<const oar_value_t*>> step_inputs(steps.size());
     std::vector<const oar_call_t*> step_pointers;
-    oar_value_t running = values[n];
+    oar_value_t running = {};
+    if (what.has_output) running = values[n];
     for (size_t s = 0; s < steps.size(); ++s) {
       for (int i : what.epilogue[s].inputs) step_inputs[s].push_back(i < 0 ? &running : &values[i]);
       steps[s].struct_size = sizeof(oar_call_t);
@@ -292,7 +299,7 @@ class Plugin {
     oar_frame_t frame = {};
     frame.struct_size = sizeof(frame);
     frame.n_inputs = call.n_inputs;
-    frame.n_outputs = 1;
+    frame.n_outputs = call.n_outputs;
     frame.inputs = view_pointers.data();
     frame.outputs = view_pointers.data() + n;
     if (decl->run != nullptr) {

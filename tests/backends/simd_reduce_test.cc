@@ -42,6 +42,7 @@ void expect_reduction(const std::string& op, const Array& x, const Dims& axes, b
     const double expected = op == "sum" ? want[i].sum : op == "max" ? want[i].most : want[i].sum / want[i].count;
     const double got = out.get(i);
     if (std::isnan(expected)) ASSERT_TRUE(std::isnan(got)) << op << " element " << i << " gave " << got;
+    else if (std::isinf(expected)) ASSERT_EQ(got, expected) << op << " element " << i;
     else ASSERT_NEAR(got, expected, tolerance * std::max(1.0, std::abs(expected))) << op << " element " << i;
   }
 }
@@ -135,11 +136,18 @@ TEST(SimdReduce, EdgesOfMaxAndSum) {
   Array most(OAR_DTYPE_U64, {});
   ASSERT_EQ(plugin().call({.op = "max", .inputs = {big}, .out = most, .attrs = {attr_none(OAR_ATTR_INTS), attr_bool(false)}}).status, OAR_OK);
   EXPECT_EQ(static_cast<uint64_t>(most.get_int(0)), ~uint64_t{0} - 1);
-  // Nothing to take the maximum of.
+  // Over nothing: -infinity, or the lowest integer.
   const Dims axes = {1};
-  const Outcome empty = plugin().call({.op = "max", .inputs = {Array(OAR_DTYPE_F32, {2, 0})}, .out = Array(OAR_DTYPE_F32, {2}), .attrs = {attr_ints(axes), attr_bool(false)}});
-  EXPECT_EQ(empty.status, OAR_INVALID_ARGUMENT);
-  EXPECT_NE(empty.text, "");
+  for (auto [dtype, lowest] : {std::pair(OAR_DTYPE_F32, -kInf), std::pair(OAR_DTYPE_I8, -128.0),
+                               std::pair(OAR_DTYPE_U8, 0.0), std::pair(OAR_DTYPE_I32, -2147483648.0)}) {
+    Array none(dtype, {2});
+    ASSERT_EQ(plugin().call({.op = "max", .inputs = {Array(dtype, {2, 0})}, .out = none, .attrs = {attr_ints(axes), attr_bool(false)}}).status, OAR_OK);
+    EXPECT_EQ(none.get(0), lowest);
+    EXPECT_EQ(none.get(1), lowest);
+  }
+  Array mean(OAR_DTYPE_F32, {2});
+  ASSERT_EQ(plugin().call({.op = "mean", .inputs = {Array(OAR_DTYPE_F32, {2, 0})}, .out = mean, .attrs = {attr_ints(axes), attr_bool(false)}}).status, OAR_OK);
+  EXPECT_TRUE(std::isnan(mean.get(1)));
 }
 
 // Softmax of each row along axis, in double.
@@ -215,12 +223,18 @@ TEST(SimdCrossEntropy, MatchesTheDefinition) {
       shape.push_back(10);
       const Array x = Array(OAR_DTYPE_F32, shape).random(4, -8, 8);
       const Array labels = Array(label_type, batch).fill([](int64_t i) { return double(i * 7 % 10); });
-      Array out(OAR_DTYPE_F32, batch);
-      ASSERT_EQ(plugin().call({.op = "cross_entropy", .inputs = {x, labels}, .out = out}).status, OAR_OK);
-      for (int64_t i = 0; i < out.count(); ++i) {
-        double sum = 0;
-        for (int64_t c = 0; c < 10; ++c) sum += std::exp(x.get(i * 10 + c));
-        ASSERT_NEAR(out.get(i), std::log(sum) - x.get(i * 10 + i * 7 % 10), 3e-6);
+      for (bool wanted : {false, true}) {
+        Array out(OAR_DTYPE_F32, batch), log_probabilities(OAR_DTYPE_F32, shape);
+        Invocation call = {.op = "cross_entropy", .inputs = {x, labels}, .out = out, .more_outputs = {log_probabilities}};
+        if (!wanted) call.absent = {3};
+        ASSERT_EQ(plugin().call(call).status, OAR_OK);
+        for (int64_t i = 0; i < out.count(); ++i) {
+          double sum = 0;
+          for (int64_t c = 0; c < 10; ++c) sum += std::exp(x.get(i * 10 + c));
+          ASSERT_NEAR(out.get(i), std::log(sum) - x.get(i * 10 + i * 7 % 10), 3e-6);
+          for (int64_t c = 0; wanted && c < 10; ++c)
+            ASSERT_NEAR(log_probabilities.get(i * 10 + c), x.get(i * 10 + c) - std::log(sum), 3e-6);
+        }
       }
     }
 }

@@ -1,6 +1,6 @@
 """Reads the C headers of the ABI into a model: the headers are the description, there is no second list.
 
-The preprocessor runs with OAR_GENERATOR, which turns thread marks into pragmas, and with stand-ins for the two system
+The preprocessor runs with OAR_GENERATOR, which turns thread marks into pragmas, and with stand-ins for the system
 headers. Comments carry what C can't say ("(optional)", "stream NULL: ..."), so they are read from the source text by line.
 """
 import re
@@ -255,7 +255,7 @@ class _Reader:
             if not hasattr(node, "coord") or node.coord is None or not str(node.coord.file).endswith(".h"):
                 continue
             header = Path(node.coord.file).name
-            if header in ("stddef.h", "stdint.h"):
+            if header in ("stddef.h", "stdint.h", "string.h", "stdbool.h"):
                 continue
             if isinstance(node, c_ast.Typedef):
                 self.typedef(node, header)
@@ -295,11 +295,13 @@ def _nameless(node):
 
 
 def preprocess(include_dir, headers):
-    """The headers after cc -E, with stand-ins for <stddef.h> and <stdint.h>."""
+    """The headers after cc -E, with stand-ins for the system headers."""
     with tempfile.TemporaryDirectory() as tmp:
         fake = Path(tmp)
-        (fake / "stdint.h").write_text("".join(f"typedef {c} {n};\n" for n, c in BUILTIN.items()))
-        (fake / "stddef.h").write_text("typedef unsigned long size_t;\n#define NULL ((void*)0)\n")
+        (fake / "stdint.h").write_text("#pragma once\n" + "".join(f"typedef {c} {n};\n" for n, c in BUILTIN.items()))
+        (fake / "stddef.h").write_text("#pragma once\ntypedef unsigned long size_t;\n#define NULL ((void*)0)\n")
+        (fake / "string.h").write_text('#include "stddef.h"\n')
+        (fake / "stdbool.h").write_text("#define bool _Bool\n#define true 1\n#define false 0\n")
         source = "".join(f'#include "oarlock/{h}"\n' for h in headers)
         command = ["cc", "-E", "-nostdinc", "-undef", "-DOAR_GENERATOR", "-D__attribute__(x)=", "-D__GNUC__=12",
                    f"-I{fake}", f"-I{include_dir}", "-x", "c", "-"]

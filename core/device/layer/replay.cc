@@ -778,13 +778,9 @@ Status Replay::run(const std::vector<std::string_view>& bodies) {
 }  // namespace
 }  // namespace layer
 
-Result<ReplayReport> replay(std::string_view log_path, std::string_view plugin_path, const ReplayOptions& options) {
-  using namespace layer;
-  std::ifstream in{std::string(log_path), std::ios::binary};
-  if (!in) return Status(Code::invalid_argument, "replay: can't read " + std::string(log_path));
-  std::string file((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+Result<ReplayReport> layer::replay_log(std::string_view log, std::string_view plugin_path, const ReplayOptions& options) {
   std::vector<std::string_view> bodies;
-  if (Status s = read_log(file, &bodies); !s.ok()) return s;
+  if (Status s = read_log(log, &bodies); !s.ok()) return s;
   std::lock_guard lock(replay_mutex());
   Replay replay(options);
   g_replay = &replay;
@@ -793,6 +789,13 @@ Result<ReplayReport> replay(std::string_view log_path, std::string_view plugin_p
   g_replay = nullptr;
   if (!status.ok()) return status;
   return std::move(replay.report);
+}
+
+Result<ReplayReport> replay(std::string_view log_path, std::string_view plugin_path, const ReplayOptions& options) {
+  std::ifstream in{std::string(log_path), std::ios::binary};
+  if (!in) return Status(Code::invalid_argument, "replay: can't read " + std::string(log_path));
+  std::string log((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  return layer::replay_log(log, plugin_path, options);
 }
 
 }  // namespace oarlock

@@ -142,9 +142,9 @@ void Builder::collect(const Node& node, int depth) {
 char* Builder::host_buffer(uint64_t old, uint64_t size) {
   for (HostRange& r : ranges_) {
     if (old < r.begin || old >= r.end || size > r.end - old) continue;
-    if (!r.buffer) r.buffer = world_.budget.take(r.end - r.begin);
+    if (!r.buffer) r.buffer = world_.budget.take(r.end - r.begin + r.begin % 64);
     if (!r.buffer) break;
-    return r.buffer.get() + (old - r.begin);
+    return r.buffer.get() + r.begin % 64 + (old - r.begin);   // as far from a cache line as it was
   }
   if (size == 0) {
     buffers_.push_back(world_.budget.take(0));
@@ -235,6 +235,10 @@ bool Builder::view(const Node& node, char* at, bool output) {
     v.byte_offset = raw.byte_offset;
     if (!output && built.allocation->made_up.touches(built.offset, built.offset + built.extent.span_bytes)) made_up = true;
   }
+  bool pointer = built.host || (built.allocation && built.allocation->addressable);
+  uint64_t unit = std::clamp<uint64_t>(element_bits(v.dtype) / 8, 1, 8);
+  if (pointer && (reinterpret_cast<uintptr_t>(v.data) + v.byte_offset) % unit != 0)
+    return bad("holds a view at an address that its dtype doesn't allow");
   views.push_back(built);
   return true;
 }

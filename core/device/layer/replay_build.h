@@ -7,11 +7,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include <oarlock/base/replay.h>
+
 #include "core/device/layer/payload.h"
 #include "core/device/layer/record.h"
 #include "core/device/layer/replay_memory.h"
 
 namespace oarlock::layer {
+
+// As replay(), of a log in memory.
+Result<ReplayReport> replay_log(std::string_view log, std::string_view plugin_path, const ReplayOptions& options = {});
 
 // A prepared state as replay holds it.
 struct ReplayState {

@@ -151,7 +151,10 @@ TEST(ReplayMemoryTest, RangesAgainstABitmap) {
   Ranges ranges;
   bool bitmap[64] = {};
   uint64_t x = 12345;
-  auto next = [&](uint64_t n) { return (x = x * 6364136223846793005 + 1442695040888963407) >> 33, (x >> 33) % n; };
+  auto next = [&](uint64_t n) {
+    x = x * 6364136223846793005 + 1442695040888963407;
+    return (x >> 33) % n;
+  };
   for (int step = 0; step < 3000; ++step) {
     uint64_t begin = next(64), end = begin + next(65 - begin);
     bool add = next(2);

@@ -8,11 +8,13 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <numeric>
 
 #include "core/device/layer/record.h"
+#include "core/device/layer/replay_build.h"
 #include "tests/core/layer/fake.h"
 
 namespace oarlock {
@@ -22,7 +24,12 @@ const std::string kPlugin = OARLOCK_TEST_PLUGIN_DIR "/replay_me.so";
 const std::string kFixed = OARLOCK_TEST_PLUGIN_DIR "/replay_me_fixed.so";
 
 std::string temporary(const std::string& name) {
-  return testing::TempDir() + "oarlock_" + std::to_string(::getpid()) + "_" + name;
+  static const struct Folder {
+    std::string path = testing::TempDir() + "oarlock_replay_" + std::to_string(::getpid());
+    Folder() { std::filesystem::create_directories(path); }
+    ~Folder() { std::filesystem::remove_all(path); }
+  } folder;
+  return folder.path + "/" + name;
 }
 std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -224,7 +231,7 @@ TEST(ReplayTest, AFailingLaunchFailsAgain) {
   EXPECT_EQ(r->skipped, 0u) << (r->remarks.empty() ? "" : r->remarks[0]);
   EXPECT_EQ(r->differences, 0u) << r->difference;
   EXPECT_EQ(r->failures, 1u);
-  EXPECT_EQ(r->failure, "kernel_decl.launch failed with -9 (internal): lane fault at a negative element [77]");
+  EXPECT_EQ(r->failure, "kernel_decl.launch failed with -9 (internal error): lane fault at a negative element [77]");
   EXPECT_EQ(r->outputs_compared, 3u);   // add and multiply on the host, and what came back from the device
   EXPECT_EQ(r->payloads_regenerated, 0u);
 }
@@ -350,11 +357,9 @@ TEST(ReplayTest, BadInput) {
 // A cut log is an error unless it was cut between two records; then it is incomplete.
 TEST(ReplayTest, CutAtEveryLength) {
   std::string file = read_file(recorded());
-  std::string path = temporary("cut.oarlog");
   size_t errors = 0, incomplete = 0;
   for (size_t n = 0; n < file.size(); ++n) {
-    write_file(path, file.substr(0, n));
-    Result<ReplayReport> r = replay(path, kPlugin);
+    Result<ReplayReport> r = layer::replay_log(std::string_view(file).substr(0, n), kPlugin);
     if (r.ok()) {
       EXPECT_FALSE(r->complete) << n;
       ++incomplete;
@@ -368,12 +373,10 @@ TEST(ReplayTest, CutAtEveryLength) {
 
 TEST(ReplayTest, EveryFlippedBitIsNoticed) {
   std::string file = read_file(recorded());
-  std::string path = temporary("flipped.oarlog");
   for (size_t i = 0; i < file.size(); ++i) {
     std::string bad = file;
     bad[i] ^= char(1 << (i % 8));
-    write_file(path, bad);
-    Result<ReplayReport> r = replay(path, kPlugin);
+    Result<ReplayReport> r = layer::replay_log(bad, kPlugin);
     EXPECT_FALSE(r.ok()) << "byte " << i;
   }
 }
@@ -383,7 +386,6 @@ TEST(ReplayTest, DamageBehindRightChecksums) {
   std::vector<std::string_view> views;
   std::string file = read_file(recorded());
   ASSERT_TRUE(layer::read_log(file, &views).ok());
-  std::string path = temporary("damaged.oarlog");
   ReplayOptions options;
   options.memory_limit_bytes = 1 << 20;
   options.timeout_ns = 1'000'000;
@@ -400,8 +402,7 @@ TEST(ReplayTest, DamageBehindRightChecksums) {
         case 3: bodies[i].insert(at, next(3) + 1, char(next(256))); break;
       }
       if (bodies[i].empty()) continue;
-      write_file(path, layer::write_log(bodies));
-      errors += !replay(path, kPlugin, options).ok();
+      errors += !layer::replay_log(layer::write_log(bodies), kPlugin, options).ok();
       ++runs;
     }
   }

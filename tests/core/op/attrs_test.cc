@@ -54,6 +54,13 @@ TEST(Attributes, AxesComeOutNonNegativeAndNoneMeansAll) {
   EXPECT_EQ(std::vector<int64_t>(got.begin(), got.end()), (std::vector<int64_t>{0, 1, 2}));
 }
 
+TEST(Attributes, ADefaultAxisIsCountedToo) {
+  AttrScratch scratch;
+  Shape s{2, 3, 4};
+  ASSERT_TRUE(normalise(*op_at(find_op("softmax")).def, &s, nullptr, 0, scratch).ok());
+  EXPECT_EQ(Attrs(scratch.values, 1).integer(0), 2);
+}
+
 TEST(Attributes, ErrorsSayTheValueAndTheRemedy) {
   Shape s{2, 3}, scalar;
   int64_t three[] = {3}, twice[] = {1, -1};
@@ -61,7 +68,7 @@ TEST(Attributes, ErrorsSayTheValueAndTheRemedy) {
             "sum: attribute axes is [3], but x is [2, 3] (rank 2). Give -2 to 1.");
   EXPECT_EQ(complaint("sum", &s, {attr_integers(twice)}),
             "sum: attribute axes is [1, -1]: axis 1 is there twice. Give each once.");
-  EXPECT_EQ(complaint("softmax", &scalar, {}), "softmax: attribute axis is missing.");
+  EXPECT_EQ(complaint("softmax", &scalar, {}), "softmax: attribute axis is -1, but x is [] (rank 0), without axes.");
   EXPECT_EQ(complaint("reshape", &s, {}), "reshape: attribute shape is missing. Give it: sizes.");
   EXPECT_EQ(complaint("sum", &s, {attr_text("all")}), "sum: attribute axes is \"all\", needs axes.");
   EXPECT_EQ(complaint("dropout", &s, {attr_real(1.5)}), "dropout: attribute rate is 1.5, needs 0 to 1.");

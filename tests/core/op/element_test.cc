@@ -84,7 +84,9 @@ TEST_P(SmallFloat, RoundsToNearestAndTiesToEven) {
     ASSERT_EQ(encode_float(f.type, middle), even) << code;
     ASSERT_EQ(encode_float(f.type, std::nextafter(middle, 0)), code);
     ASSERT_EQ(encode_float(f.type, std::nextafter(middle, kInf)), code + 1);
-    if (f.has_negative_zero || even) ASSERT_EQ(encode_float(f.type, -middle), even | half);
+    if (f.has_negative_zero || even) {
+      ASSERT_EQ(encode_float(f.type, -middle), even | half);
+    }
   }
 }
 
