@@ -21,16 +21,24 @@ const char* text(cts::Outcome outcome) {
 }
 
 std::string last_line(const cts::Report& r) {
-  int passed = r.count(cts::Outcome::passed), failed = r.count(cts::Outcome::failed), skipped = r.count(cts::Outcome::skipped);
+  int passed = r.count(cts::Outcome::passed), failed = r.count(cts::Outcome::failed),
+      skipped = r.count(cts::Outcome::skipped);
   return fmt::format("cts {}: {} of {} pass, {} excluded", r.plugin, passed, passed + failed, skipped);
 }
 
 Json json_of(const cts::Report& r) {
   Json rows = Json::array();
   for (const cts::Row& row : r.rows)
-    rows.push_back({{"level", row.level}, {"name", row.name}, {"outcome", text(row.outcome)}, {"reason", row.reason}, {"seconds", row.seconds}});
-  return {{"plugin", r.plugin}, {"passed", r.count(cts::Outcome::passed)}, {"failed", r.count(cts::Outcome::failed)},
-          {"excluded", r.count(cts::Outcome::skipped)}, {"tests", rows}};
+    rows.push_back({{"level", row.level},
+                    {"name", row.name},
+                    {"outcome", text(row.outcome)},
+                    {"reason", row.reason},
+                    {"seconds", row.seconds}});
+  return {{"plugin", r.plugin},
+          {"passed", r.count(cts::Outcome::passed)},
+          {"failed", r.count(cts::Outcome::failed)},
+          {"excluded", r.count(cts::Outcome::skipped)},
+          {"tests", rows}};
 }
 
 void print(const cts::Report& r, bool verbose) {
@@ -38,8 +46,10 @@ void print(const cts::Report& r, bool verbose) {
   for (const char* level : {"L0", "L1", "L2", "M"}) {
     double seconds = 0;
     for (const cts::Row& row : r.rows) seconds += row.level == level ? row.seconds : 0;
-    int p = r.count(cts::Outcome::passed, level), f = r.count(cts::Outcome::failed, level), s = r.count(cts::Outcome::skipped, level);
-    if (p + f + s > 0) levels.add({level, std::to_string(p), std::to_string(f), std::to_string(s), fmt::format("{:.1f}", seconds)});
+    int p = r.count(cts::Outcome::passed, level), f = r.count(cts::Outcome::failed, level),
+        s = r.count(cts::Outcome::skipped, level);
+    if (p + f + s > 0)
+      levels.add({level, std::to_string(p), std::to_string(f), std::to_string(s), fmt::format("{:.1f}", seconds)});
   }
   levels.print();
   std::map<std::string, std::vector<std::string>> reasons;
@@ -72,12 +82,13 @@ void run(Arguments a, int& out_exit) {
     return;
   }
   if (a.options.plugin != "host") a.options.plugin = plugin_file(a.options.plugin);
-  for (const std::string& op : a.options.ops) op_info(op);   // a wrong name is told before anything starts
+  for (const std::string& op : a.options.ops) op_info(op);  // a wrong name is told before anything starts
   bool watched = !a.json && ::isatty(2);
   int done = 0;
-  cts::Report report = cts::run(a.options, std::filesystem::read_symlink("/proc/self/exe").string(), [&](const cts::Row& row) {
-    if (watched) fmt::print(stderr, "\r\033[K{} {} {}", ++done, row.level, row.name.substr(0, 60));
-  });
+  cts::Report report =
+      cts::run(a.options, std::filesystem::read_symlink("/proc/self/exe").string(), [&](const cts::Row& row) {
+        if (watched) fmt::print(stderr, "\r\033[K{} {} {}", ++done, row.level, row.name.substr(0, 60));
+      });
   if (watched) fmt::print(stderr, "\r\033[K");
   out_exit = report.count(cts::Outcome::failed) == 0 && report.count(cts::Outcome::passed) > 0 ? 0 : 1;
   if (!a.json_file.empty()) {
@@ -93,20 +104,36 @@ void run(Arguments a, int& out_exit) {
 }  // namespace
 
 void add_cts(CLI::App& app, int& out_exit) {
-  CLI::App* command = app.add_subcommand("cts", "The conformance kit: does a plugin do what it must; exit code 1 if not");
+  CLI::App* command =
+      app.add_subcommand("cts", "The conformance kit: does a plugin do what it must; exit code 1 if not");
   command->footer(
-      "Levels: L0 file, negotiation, sizes, faults. L1 memory, copies, events, order, threads. L2 every op and dtype against\n"
+      "Levels: L0 file, negotiation, sizes, faults. L1 memory, copies, events, order, threads. L2 every op and dtype "
+      "against\n"
       "the reference, gradients too. M (--mutate) spoils outputs on purpose: L2 must notice.\n"
       "A crash or a hang fails the test that it happens in; the rest goes on in another process.");
   auto a = std::make_shared<Arguments>();
-  command->add_option("PLUGIN", a->options.plugin, "A path, the name of a plugin on the search path, or host (references and decompositions only)")->required();
-  command->add_option("--level", a->options.levels, "Only these: L0 L1 L2 M")->check(CLI::IsMember({"L0", "L1", "L2", "M"}))->take_all()->delimiter(',');
+  command
+      ->add_option("PLUGIN", a->options.plugin,
+                   "A path, the name of a plugin on the search path, or host (references and decompositions only)")
+      ->required();
+  command->add_option("--level", a->options.levels, "Only these: L0 L1 L2 M")
+      ->check(CLI::IsMember({"L0", "L1", "L2", "M"}))
+      ->take_all()
+      ->delimiter(',');
   command->add_option("--ops", a->options.ops, "Only these ops in L2 and M")->take_all()->delimiter(',');
-  command->add_option("--cases", a->options.cases, "Random calls per op and dtype")->capture_default_str()->check(CLI::PositiveNumber);
+  command->add_option("--cases", a->options.cases, "Random calls per op and dtype")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   command->add_option("--seed", a->options.seed, "The same seed makes the same calls")->capture_default_str();
   command->add_flag("--mutate", a->options.mutate, "Also shows that L2 can fail, op by op");
-  command->add_option("--timeout", a->options.timeout_ms, "Milliseconds for one test until it counts as hung")->capture_default_str()->check(CLI::PositiveNumber);
-  command->add_option("--json", a->json_file, "Writes the results to a file for machines; without a file name, prints them")->expected(0, 1)->default_str("");
+  command->add_option("--timeout", a->options.timeout_ms, "Milliseconds for one test until it counts as hung")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--json", a->json_file,
+                   "Writes the results to a file for machines; without a file name, prints them")
+      ->expected(0, 1)
+      ->default_str("");
   command->add_flag("--verbose", a->verbose, "Names every skipped test");
   command->add_option("--child", a->child)->group("");
   command->add_option("--from", a->from)->group("");

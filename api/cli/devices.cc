@@ -28,8 +28,12 @@ void add_devices(CLI::App& app, int&) {
       }
       table.add({d.name(), fmt::format("{}", fmt::join(packs, " ")), d.description()});
       MemoryStats memory = memory_stats(d);
-      list.push_back({{"name", d.name()}, {"index", d.index()}, {"description", d.description()}, {"plugin", owner},
-                      {"kernels_of", packs}, {"memory", {{"in_use", memory.in_use}, {"peak", memory.peak}, {"reserved", memory.reserved}}}});
+      list.push_back({{"name", d.name()},
+                      {"index", d.index()},
+                      {"description", d.description()},
+                      {"plugin", owner},
+                      {"kernels_of", packs},
+                      {"memory", {{"in_use", memory.in_use}, {"peak", memory.peak}, {"reserved", memory.reserved}}}});
     }
     if (*json) print_json(list);
     else table.print();

@@ -40,10 +40,22 @@ std::vector<std::string> openmp_runtimes() {
 }
 
 Json plugin_json(const PluginInfo& p) {
-  return {{"path", p.path}, {"state", state_text(p.state)}, {"reason", p.reason}, {"origin", p.origin}, {"name", p.name},
-          {"vendor", p.vendor}, {"version", p.version}, {"build_target", p.build_target}, {"abi", {p.abi_min, p.abi_max}},
-          {"abi_minor", p.abi_minor}, {"tables", p.tables}, {"devices", p.devices}, {"packs", p.packs},
-          {"kernels", p.kernel_count}, {"warnings", p.warnings}, {"load_ms", p.load_ms}};
+  return {{"path", p.path},
+          {"state", state_text(p.state)},
+          {"reason", p.reason},
+          {"origin", p.origin},
+          {"name", p.name},
+          {"vendor", p.vendor},
+          {"version", p.version},
+          {"build_target", p.build_target},
+          {"abi", {p.abi_min, p.abi_max}},
+          {"abi_minor", p.abi_minor},
+          {"tables", p.tables},
+          {"devices", p.devices},
+          {"packs", p.packs},
+          {"kernels", p.kernel_count},
+          {"warnings", p.warnings},
+          {"load_ms", p.load_ms}};
 }
 
 void run(bool json, int& out_exit) {
@@ -59,14 +71,17 @@ void run(bool json, int& out_exit) {
   for (const SettingInfo& s : all_settings)
     if (!s.problem.empty()) problems.push_back(s.environment + ": " + s.problem);
   if (openmp.size() > 1)
-    problems.push_back(fmt::format("{} OpenMP runtimes in one process: {}. Each has threads of its own, which compete; use "
-                                   "plugins built for the same one.", openmp.size(), fmt::join(openmp, ", ")));
+    problems.push_back(
+        fmt::format("{} OpenMP runtimes in one process: {}. Each has threads of its own, which compete; use "
+                    "plugins built for the same one.",
+                    openmp.size(), fmt::join(openmp, ", ")));
   out_exit = problems.empty() ? 0 : 1;
 
   if (json) {
     Json j;
     j["search_path"] = Json::array();
-    for (const SearchFolder& f : folders) j["search_path"].push_back({{"path", f.path}, {"origin", f.origin}, {"note", f.note}});
+    for (const SearchFolder& f : folders)
+      j["search_path"].push_back({{"path", f.path}, {"origin", f.origin}, {"note", f.note}});
     j["plugins"] = Json::array();
     for (const PluginInfo& p : found) j["plugins"].push_back(plugin_json(p));
     j["devices"] = Json::array();
@@ -102,7 +117,8 @@ void run(bool json, int& out_exit) {
 }  // namespace
 
 void add_doctor(CLI::App& app, int& out_exit) {
-  CLI::App* command = app.add_subcommand("doctor", "What plugins were found, loaded or refused, and why; exit code 1 if anything is wrong");
+  CLI::App* command = app.add_subcommand(
+      "doctor", "What plugins were found, loaded or refused, and why; exit code 1 if anything is wrong");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "For machines");
   command->callback([=, &out_exit] { run(*json, out_exit); });

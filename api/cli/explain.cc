@@ -13,16 +13,17 @@ namespace oarlock::cli {
 namespace {
 
 std::vector<int64_t> integers_of(std::string text, const std::string& what) {
-  text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return c == '[' || c == ']' || c == ' '; }), text.end());
+  text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return c == '[' || c == ']' || c == ' '; }),
+             text.end());
   std::vector<int64_t> list;
   for (size_t from = 0; from < text.size();) {
     size_t end = std::min(text.find(',', from), text.size()), used = 0;
     std::string one = text.substr(from, end - from);
     try {
       list.push_back(std::stoll(one, &used));
-    } catch (const std::exception&) {
-    }
-    if (used != one.size() || one.empty()) throw std::runtime_error(fmt::format("{}: '{}' is no whole number.", what, one));
+    } catch (const std::exception&) {}
+    if (used != one.size() || one.empty())
+      throw std::runtime_error(fmt::format("{}: '{}' is no whole number.", what, one));
     from = end + 1;
   }
   return list;
@@ -35,8 +36,10 @@ Tensor operand_of(const std::string& text) {
   std::string dtype_text = text.substr(0, std::min(open, at));
   DType dtype = dtype_from(dtype_text);
   if (dtype == DType::none)
-    throw std::runtime_error(fmt::format("{}: '{}' is no dtype; write an operand as f32[64,784] or f32[64,784]@sim:0.", text, dtype_text));
-  if (open != std::string::npos && (close == std::string::npos || close < open || (close + 1 != text.size() && close + 1 != at)))
+    throw std::runtime_error(
+        fmt::format("{}: '{}' is no dtype; write an operand as f32[64,784] or f32[64,784]@sim:0.", text, dtype_text));
+  if (open != std::string::npos &&
+      (close == std::string::npos || close < open || (close + 1 != text.size() && close + 1 != at)))
     throw std::runtime_error(fmt::format("{}: write an operand as f32[64,784] or f32[64,784]@sim:0.", text));
   std::vector<int64_t> sizes;
   if (open != std::string::npos) sizes = integers_of(text.substr(open + 1, close - open - 1), text);
@@ -65,7 +68,8 @@ void set_attribute(const OpInfo& op, const std::string& word, Attributes& a, std
   if (i == op.attributes.size()) {
     std::string names;
     for (const OpAttribute& x : op.attributes) names += (names.empty() ? "" : ", ") + x.name;
-    throw std::runtime_error(fmt::format("{}: there is no attribute '{}'; it has {}.", op.name, name, names.empty() ? "none" : names));
+    throw std::runtime_error(
+        fmt::format("{}: there is no attribute '{}'; it has {}.", op.name, name, names.empty() ? "none" : names));
   }
   const std::string& kind = op.attributes[i].kind;
   oar_attr_t& v = a.wire[i];
@@ -82,9 +86,9 @@ void set_attribute(const OpInfo& op, const std::string& word, Attributes& a, std
     size_t used = 0;
     try {
       v.value.f = std::stod(text, &used);
-    } catch (const std::exception&) {
-    }
-    if (used != text.size() || text.empty()) throw std::runtime_error(fmt::format("{}: '{}' is no number.", what, text));
+    } catch (const std::exception&) {}
+    if (used != text.size() || text.empty())
+      throw std::runtime_error(fmt::format("{}: '{}' is no number.", what, text));
   } else if (kind == "choice" || kind == "text") {
     v.type = OAR_ATTR_STRING;
     a.texts.push_back(std::make_unique<std::string>(text));
@@ -135,8 +139,9 @@ void run(const std::string& name, const std::vector<std::string>& arguments, con
   for (const std::string& word : attributes) set_attribute(op, word, a, given);
   for (size_t i = 0; i < given.size(); ++i)
     if (!given[i] && op.attributes[i].required)
-      throw std::runtime_error(fmt::format("{}: {} is required; add --attr {}=...", op.name, op.attributes[i].name, op.attributes[i].name));
-  Inferred out = infer_op(name, inputs, a.wire);   // a wrong call is told apart from one that nobody takes
+      throw std::runtime_error(
+          fmt::format("{}: {} is required; add --attr {}=...", op.name, op.attributes[i].name, op.attributes[i].name));
+  Inferred out = infer_op(name, inputs, a.wire);  // a wrong call is told apart from one that nobody takes
   std::vector<Candidate> candidates = explain(name, inputs, a.wire);
   bool taken = std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.chosen; });
   out_exit = taken ? 0 : 1;
@@ -150,14 +155,20 @@ void run(const std::string& name, const std::vector<std::string>& arguments, con
   if (json) {
     Json list = Json::array();
     for (const Candidate& c : candidates)
-      list.push_back({{"plugin", c.plugin}, {"kernel", c.kernel}, {"priority", c.priority}, {"chosen", c.chosen}, {"reason", c.reason}});
+      list.push_back({{"plugin", c.plugin},
+                      {"kernel", c.kernel},
+                      {"priority", c.priority},
+                      {"chosen", c.chosen},
+                      {"reason", c.reason}});
     return print_json({{"call", call}, {"result", result}, {"candidates", list}});
   }
   fmt::print("{} -> {}\n", call, result);
   Table table({"  who", "kernel", "priority", "answer"});
   for (const Candidate& c : candidates)
     table.add({(c.chosen ? "* " : "  ") + c.plugin, c.kernel, std::to_string(c.priority),
-               c.chosen ? "takes it" : c.reason.empty() ? "would take it" : c.reason});
+               c.chosen           ? "takes it"
+               : c.reason.empty() ? "would take it"
+                                  : c.reason});
   table.print();
   if (!taken) fmt::print("nobody takes this call\n");
 }
@@ -165,7 +176,8 @@ void run(const std::string& name, const std::vector<std::string>& arguments, con
 }  // namespace
 
 void add_explain(CLI::App& app, int& out_exit) {
-  CLI::App* command = app.add_subcommand("explain", "Which kernel a call would take, and why the others refused; nothing runs");
+  CLI::App* command =
+      app.add_subcommand("explain", "Which kernel a call would take, and why the others refused; nothing runs");
   struct Arguments {
     std::string op;
     std::vector<std::string> operands, attributes;
@@ -174,8 +186,11 @@ void add_explain(CLI::App& app, int& out_exit) {
   auto a = std::make_shared<Arguments>();
   command->add_option("OP", a->op, "An op, as `oarlock ops` lists them")->required();
   // Unlimited and plain text: CLI11 would otherwise take "f32[2,3]" for a list of its own.
-  command->add_option("ARG", a->operands, "Operands: f32[64,784], f32[64,784]@sim:0, f32[] (one number), none (absent)")->expected(-1);
-  command->add_option("--attr", a->attributes, "name=value, any number of times; lists as 1,2")->take_all()->expected(1);
+  command->add_option("ARG", a->operands, "Operands: f32[64,784], f32[64,784]@sim:0, f32[] (one number), none (absent)")
+      ->expected(-1);
+  command->add_option("--attr", a->attributes, "name=value, any number of times; lists as 1,2")
+      ->take_all()
+      ->expected(1);
   command->add_flag("--json", a->json, "For machines");
   command->callback([a, &out_exit] { run(a->op, a->operands, a->attributes, a->json, out_exit); });
 }

@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
+    return app.exit(e) == 0 ? 0 : 2;  // help and version are no errors
   } catch (const std::exception& e) {
     fmt::print(stderr, "oarlock: {}\n", e.what());
     return 1;

@@ -47,11 +47,16 @@ Json json_of(const OpInfo& op) {
   for (const KernelInfo& k : kernels_of(op.name)) {
     Json masks = Json::array();
     for (DTypeSet m : k.dtypes) masks.push_back(names_of(m));
-    kernels[k.plugin].push_back({{"device", k.device_kind}, {"versions", {k.op_min, k.op_max}}, {"priority", k.priority}, {"dtypes", masks}});
+    kernels[k.plugin].push_back(
+        {{"device", k.device_kind}, {"versions", {k.op_min, k.op_max}}, {"priority", k.priority}, {"dtypes", masks}});
   }
   Json attributes = Json::array(), inputs = Json::array(), outputs = Json::array(), types = Json::object();
   for (const OpAttribute& a : op.attributes)
-    attributes.push_back({{"name", a.name}, {"kind", a.kind}, {"required", a.required}, {"default", a.default_text}, {"since", a.since}});
+    attributes.push_back({{"name", a.name},
+                          {"kind", a.kind},
+                          {"required", a.required},
+                          {"default", a.default_text},
+                          {"since", a.since}});
   for (const OpOperand& o : op.inputs) inputs.push_back({{"name", o.name}, {"shape", o.spec}});
   for (const OpOperand& o : op.outputs) outputs.push_back({{"name", o.name}, {"shape", o.spec}});
   for (const OpTypeVar& t : op.types) types[t.name] = {{"dtypes", names_of(t.set)}, {"mixing", t.mixing}};
@@ -72,7 +77,7 @@ Json json_of(const OpInfo& op) {
 }
 
 void run(const std::vector<std::string>& chosen, bool json) {
-  plugins();   // loads them, so that their kernels and ops are listed
+  plugins();  // loads them, so that their kernels and ops are listed
   std::vector<std::string> names = chosen.empty() ? op_names() : chosen;
   Json list = Json::array();
   Table table({"op", "version", "kind", "gradient", "cases", "kernels of", "summary"});
@@ -87,9 +92,10 @@ void run(const std::vector<std::string>& chosen, bool json) {
     std::vector<std::string> by;
     for (const KernelInfo& k : kernels_of(name))
       if (std::find(by.begin(), by.end(), k.plugin) == by.end()) by.push_back(k.plugin);
-    std::string summary = op.summary.substr(0, op.summary.find(". "));
-    table.add({op.name, std::to_string(op.version), op.primitive ? op.is_view ? "view" : "primitive" : "composite", gradient_of(op),
-               std::to_string(op.cases.size()), fmt::format("{}", fmt::join(by, " ")), summary});
+    std::string summary = op.summary.substr(0, op.summary.find(". "));  // its first sentence
+    if (summary.ends_with('.')) summary.pop_back();
+    table.add({op.name, std::to_string(op.version), op.primitive ? op.is_view ? "view" : "primitive" : "composite",
+               gradient_of(op), std::to_string(op.cases.size()), fmt::format("{}", fmt::join(by, " ")), summary});
   }
   if (json) return print_json(list);
   table.print();

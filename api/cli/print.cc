@@ -10,9 +10,7 @@
 
 namespace oarlock::cli {
 
-void print_json(const Json& json) {
-  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
-}
+void print_json(const Json& json) { fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace)); }
 
 void Table::print() const {
   std::vector<size_t> widths;

@@ -15,14 +15,26 @@ void run(const std::string& file, int timeout_ms, bool json, int& out_exit) {
   out_exit = loaded ? 0 : 1;
   const char* state = loaded ? "loads" : p.state == PluginState::refused ? "refused" : "failed";
   if (json)
-    return print_json({{"path", p.path}, {"state", state}, {"reason", p.reason}, {"name", p.name}, {"vendor", p.vendor},
-                       {"version", p.version}, {"build_target", p.build_target}, {"abi", {p.abi_min, p.abi_max}},
-                       {"abi_minor", p.abi_minor}, {"tables", p.tables}, {"devices", p.devices}, {"packs", p.packs},
-                       {"kernels", p.kernel_count}, {"warnings", p.warnings}, {"load_ms", p.load_ms}});
+    return print_json({{"path", p.path},
+                       {"state", state},
+                       {"reason", p.reason},
+                       {"name", p.name},
+                       {"vendor", p.vendor},
+                       {"version", p.version},
+                       {"build_target", p.build_target},
+                       {"abi", {p.abi_min, p.abi_max}},
+                       {"abi_minor", p.abi_minor},
+                       {"tables", p.tables},
+                       {"devices", p.devices},
+                       {"packs", p.packs},
+                       {"kernels", p.kernel_count},
+                       {"warnings", p.warnings},
+                       {"load_ms", p.load_ms}});
   fmt::print("{}\n", p.path);
   if (!p.name.empty()) {
-    fmt::print("  {} {} by {}, built for {}\n", p.name, p.version, p.vendor, p.build_target);
-    fmt::print("  ABI {} to {}, minor {}\n", p.abi_min, p.abi_max, p.abi_minor);
+    fmt::print("  {} {} by {}{}\n", p.name, p.version, p.vendor,
+               p.build_target.empty() ? "" : ", built for " + p.build_target);
+    if (p.abi_max > 0) fmt::print("  ABI {} to {}, minor {}\n", p.abi_min, p.abi_max, p.abi_minor);
   }
   if (!p.tables.empty()) fmt::print("  tables: {}\n", fmt::join(p.tables, ", "));
   if (!p.devices.empty()) fmt::print("  devices: {}\n", fmt::join(p.devices, ", "));
@@ -35,7 +47,8 @@ void run(const std::string& file, int timeout_ms, bool json, int& out_exit) {
 
 void add_probe(CLI::App& app, int& out_exit) {
   CLI::App* command = app.add_subcommand(
-      "probe", "Loads one plugin in a process of its own, so that a crash or a hang is only a reason; exit code 1 if it fails");
+      "probe",
+      "Loads one plugin in a process of its own, so that a crash or a hang is only a reason; exit code 1 if it fails");
   struct Arguments {
     std::string file;
     int timeout_ms = 10'000;
@@ -43,7 +56,9 @@ void add_probe(CLI::App& app, int& out_exit) {
   };
   auto a = std::make_shared<Arguments>();
   command->add_option("FILE", a->file, "The plugin: a path, or the name of one on the search path")->required();
-  command->add_option("--timeout", a->timeout_ms, "Milliseconds until it counts as hung")->capture_default_str()->check(CLI::PositiveNumber);
+  command->add_option("--timeout", a->timeout_ms, "Milliseconds until it counts as hung")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   command->add_flag("--json", a->json, "For machines");
   command->callback([a, &out_exit] { run(a->file, a->timeout_ms, a->json, out_exit); });
 }

@@ -17,17 +17,28 @@ void run(const std::string& log, const std::string& plugin, uint64_t seed, bool 
   bool same = r.differences == 0 && r.skipped == 0;
   out_exit = same ? 0 : 1;
   if (json)
-    return print_json({{"plugin", r.plugin}, {"replayed_on", r.replayed_on}, {"complete", r.complete}, {"calls", r.calls},
-                       {"replayed", r.replayed}, {"skipped", r.skipped}, {"failures", r.failures},
-                       {"first_failure", r.first_failure}, {"failure", r.failure}, {"outputs_compared", r.outputs_compared},
-                       {"outputs_uncompared", r.outputs_uncompared}, {"payloads_regenerated", r.payloads_regenerated},
-                       {"differences", r.differences}, {"first_difference", r.first_difference}, {"difference", r.difference},
+    return print_json({{"plugin", r.plugin},
+                       {"replayed_on", r.replayed_on},
+                       {"complete", r.complete},
+                       {"calls", r.calls},
+                       {"replayed", r.replayed},
+                       {"skipped", r.skipped},
+                       {"failures", r.failures},
+                       {"first_failure", r.first_failure},
+                       {"failure", r.failure},
+                       {"outputs_compared", r.outputs_compared},
+                       {"outputs_uncompared", r.outputs_uncompared},
+                       {"payloads_regenerated", r.payloads_regenerated},
+                       {"differences", r.differences},
+                       {"first_difference", r.first_difference},
+                       {"difference", r.difference},
                        {"remarks", r.remarks}});
   fmt::print("recorded from {}, replayed on {}\n", r.plugin, r.replayed_on);
   if (!r.complete) fmt::print("the recording has no end: the process died while it was made\n");
   fmt::print("{} calls, {} replayed, {} skipped\n", r.calls, r.replayed, r.skipped);
   fmt::print("{} outputs compared, {} not\n", r.outputs_compared, r.outputs_uncompared);
-  if (r.failures) fmt::print("{} failures came back, the first at call {}: {}\n", r.failures, r.first_failure, r.failure);
+  if (r.failures)
+    fmt::print("{} failures came back, the first at call {}: {}\n", r.failures, r.first_failure, r.failure);
   if (r.differences) fmt::print("first difference at call {}: {}\n", r.first_difference, r.difference);
   for (const std::string& remark : r.remarks) fmt::print("{}\n", remark);
   fmt::print("replay: {} differences\n", r.differences);
@@ -35,8 +46,9 @@ void run(const std::string& log, const std::string& plugin, uint64_t seed, bool 
 }  // namespace
 
 void add_replay(CLI::App& app, int& out_exit) {
-  CLI::App* command = app.add_subcommand(
-      "replay", "Runs a recording (setting `record`) against a plugin and compares; exit code 1 if anything differs or is skipped");
+  CLI::App* command = app.add_subcommand("replay",
+                                         "Runs a recording (setting `record`) against a plugin and compares; exit code "
+                                         "1 if anything differs or is skipped");
   struct Arguments {
     std::string log, plugin;
     uint64_t seed = 1;

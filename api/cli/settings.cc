@@ -14,8 +14,14 @@ void run(bool json, int& out_exit) {
   Table table({"setting", "type", "value", "from", "environment", "about"});
   std::vector<std::string> problems;
   for (const SettingInfo& s : all) {
-    list.push_back({{"name", s.name}, {"type", s.type}, {"value", s.value_text}, {"default", s.default_text}, {"origin", s.origin},
-                    {"environment", s.environment}, {"about", s.about}, {"problem", s.problem}});
+    list.push_back({{"name", s.name},
+                    {"type", s.type},
+                    {"value", s.value_text},
+                    {"default", s.default_text},
+                    {"origin", s.origin},
+                    {"environment", s.environment},
+                    {"about", s.about},
+                    {"problem", s.problem}});
     table.add({s.name, s.type, s.value_text.empty() ? "\"\"" : s.value_text, s.origin, s.environment, s.about});
     if (!s.problem.empty()) problems.push_back(s.environment + ": " + s.problem);
   }
@@ -27,7 +33,8 @@ void run(bool json, int& out_exit) {
 }  // namespace
 
 void add_settings(CLI::App& app, int& out_exit) {
-  CLI::App* command = app.add_subcommand("settings", "All settings, their values and where those come from; exit code 1 if one was not taken");
+  CLI::App* command = app.add_subcommand(
+      "settings", "All settings, their values and where those come from; exit code 1 if one was not taken");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "For machines");
   command->callback([=, &out_exit] { run(*json, out_exit); });

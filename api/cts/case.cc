@@ -39,8 +39,7 @@ int64_t to_integer(const std::string& s) {
   int64_t v = 0;
   try {
     v = std::stoll(s, &used);
-  } catch (const std::exception&) {
-  }
+  } catch (const std::exception&) {}
   if (used != s.size() || s.empty()) throw std::runtime_error("case: '" + s + "' is no whole number");
   return v;
 }
@@ -48,9 +47,8 @@ double to_real(const std::string& s) {
   size_t used = 0;
   double v = 0;
   try {
-    v = std::stod(s, &used);   // takes nan, inf and -inf as well
-  } catch (const std::exception&) {
-  }
+    v = std::stod(s, &used);  // takes nan, inf and -inf as well
+  } catch (const std::exception&) {}
   if (used != s.size() || s.empty()) throw std::runtime_error("case: '" + s + "' is no number");
   return v;
 }
@@ -91,7 +89,8 @@ std::map<size_t, AttrValue> parse_attributes(const Schema& schema, std::string_v
     AttrValue v;
     v.is_set = value != "none";
     if (kind == "flag") v.type = OAR_ATTR_BOOL, v.i = value == "true" || value == "1";
-    else if (kind == "integer" || kind == "dim" || kind == "axis") v.type = OAR_ATTR_INT, v.i = v.is_set ? to_integer(value) : 0;
+    else if (kind == "integer" || kind == "dim" || kind == "axis")
+      v.type = OAR_ATTR_INT, v.i = v.is_set ? to_integer(value) : 0;
     else if (kind == "real") v.type = OAR_ATTR_FLOAT, v.f = v.is_set ? to_real(value) : 0;
     else if (kind == "choice" || kind == "text") v.type = OAR_ATTR_STRING, v.text = value;
     else if (kind == "dtype") {
@@ -149,8 +148,12 @@ bool case_values(const OpCase& c, const std::string& input, Operand& o, Random& 
   int64_t n = o.count();
   std::vector<double> grid;
   if (distinct) {
-    double from = range ? low : is_float(o.dtype) ? -2 : 0, step = range ? (high - low) / double(std::max<int64_t>(n, 1))
-                                                        : is_float(o.dtype) ? 0.25 : 1;
+    double from = range               ? low
+                  : is_float(o.dtype) ? -2
+                                      : 0,
+           step = range               ? (high - low) / double(std::max<int64_t>(n, 1))
+                  : is_float(o.dtype) ? 0.25
+                                      : 1;
     for (int64_t i = 0; i < n; ++i) grid.push_back(from + step * double(i));
     random.shuffle(grid);
   }
@@ -158,11 +161,11 @@ bool case_values(const OpCase& c, const std::string& input, Operand& o, Random& 
     double x = 0;
     if (!literal.empty()) x = literal[size_t(i) % literal.size()];
     else if (distinct) x = grid[size_t(i)];
-    else if (is_float(o.dtype))
-      do x = random.real(low, high);
+    else if (is_float(o.dtype)) do
+        x = random.real(low, high);
       while (!std::isnan(hole) && std::fabs(x - hole) <= width);
-    else
-      do x = double(random.between(int64_t(low), int64_t(high)));
+    else do
+        x = double(random.between(int64_t(low), int64_t(high)));
       while (!std::isnan(hole) && std::fabs(x - hole) <= width && high > low);
     put_number(o.bytes.data(), o.dtype, i, x);
   }

@@ -43,14 +43,14 @@ void say(int descriptor, const nlohmann::json& message) {
   std::string line = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   for (size_t at = 0; at < line.size();) {
     ssize_t n = ::write(descriptor, line.data() + at, line.size() - at);
-    if (n <= 0) _exit(3);   // nobody listens any more
+    if (n <= 0) _exit(3);  // nobody listens any more
     at += size_t(n);
   }
 }
 }  // namespace
 
 int run_child(const Options& options, int descriptor, int from) {
-  ::dup2(2, 1);   // what a plugin prints must not end up in the report
+  ::dup2(2, 1);  // what a plugin prints must not end up in the report
   std::vector<Test> tests = all_tests(options);
   if (from == 0) {
     nlohmann::json list = nlohmann::json::array();
@@ -69,9 +69,7 @@ int run_child(const Options& options, int descriptor, int from) {
       outcome = "skipped";
       reason = s.reason;
     } catch (const Check::Stopped&) {
-    } catch (const std::exception& e) {
-      check.fail(e.what());
-    }
+    } catch (const std::exception& e) { check.fail(e.what()); }
     if (check.failed()) {
       outcome = "failed";
       reason = check.text();

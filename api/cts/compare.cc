@@ -26,9 +26,9 @@ std::string place(const Shape& shape, int64_t i) {
 std::optional<std::string> compare(const HostTensor& got, const HostTensor& want, const HostTensor* scale,
                                    const Tolerance& tolerance) {
   if (want.dtype == DType::none || got.dtype == DType::none) return {};
-  if (got.dtype != want.dtype)
-    return fmt::format("dtype is {}, want {}", to_string(got.dtype), to_string(want.dtype));
-  if (!(got.shape == want.shape)) return fmt::format("shape is {}, want {}", to_string(got.shape), to_string(want.shape));
+  if (got.dtype != want.dtype) return fmt::format("dtype is {}, want {}", to_string(got.dtype), to_string(want.dtype));
+  if (!(got.shape == want.shape))
+    return fmt::format("shape is {}, want {}", to_string(got.shape), to_string(want.shape));
   DType t = want.dtype;
   int64_t n = want.count();
   if (!is_float(t) || tolerance.exact) {

@@ -12,15 +12,15 @@ namespace oarlock::cts {
 
 struct HostTensor {
   Shape shape;
-  DType dtype = DType::none;      // none: no such output
-  std::vector<uint8_t> bytes;     // row-major
+  DType dtype = DType::none;   // none: no such output
+  std::vector<uint8_t> bytes;  // row-major
   int64_t count() const { return oarlock::count(shape); }
 };
 
 struct Tolerance {
   double ulps = 4;
-  double reads = 1;               // input elements behind one output element
-  bool exact = false;             // views
+  double reads = 1;    // input elements behind one output element
+  bool exact = false;  // views
 };
 
 // The first element that is too far off, in words; nothing if all agree. Integers: exact. NaN agrees with NaN, an infinity

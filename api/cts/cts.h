@@ -16,24 +16,24 @@
 namespace oarlock::cts {
 
 struct Options {
-  std::string plugin;                // absolute path of a plugin, or "host": the core's references and decompositions
-  std::vector<std::string> levels;   // "L0", "L1", "L2", "M"; empty: L0, L1, L2, and M if mutate
-  std::vector<std::string> ops;      // L2 and M for these only; empty: all
-  uint64_t seed = 1;                 // same seed, same calls
-  int cases = 4;                     // random calls per op and dtype
+  std::string plugin;               // absolute path of a plugin, or "host": the core's references and decompositions
+  std::vector<std::string> levels;  // "L0", "L1", "L2", "M"; empty: L0, L1, L2, and M if mutate
+  std::vector<std::string> ops;     // L2 and M for these only; empty: all
+  uint64_t seed = 1;                // same seed, same calls
+  int cases = 8;                    // random calls per op and dtype
   bool mutate = false;
-  int timeout_ms = 60'000;           // for one test
+  int timeout_ms = 60'000;  // for one test
 };
 
 enum class Outcome { passed, failed, skipped };
 struct Row {
   std::string level, name;
   Outcome outcome = Outcome::passed;
-  std::string reason;                // why failed or skipped; empty if passed
+  std::string reason;  // why failed or skipped; empty if passed
   double seconds = 0;
 };
 struct Report {
-  std::string plugin;                // "null", or the file's name if it never said its own
+  std::string plugin;  // "null", or the file's name if it never said its own
   std::vector<Row> rows;
   int count(Outcome outcome) const;
   int count(Outcome outcome, const std::string& level) const;

@@ -22,6 +22,8 @@ int64_t product(const std::vector<int64_t>& v) {
   return n;
 }
 
+constexpr int kAttempts = 1500;
+
 int64_t draw_size(Random& random, const Wishes& w) {
   double total = 0;
   for (size_t i = 0; i < w.sizes.size(); ++i) total += i < w.weights.size() ? w.weights[i] : 0.1;
@@ -116,8 +118,9 @@ std::string Draw::to_string(const Schema& schema) const {
   std::string s = schema.info.name + "(";
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (i) s += ", ";
-    s += inputs[i].present ? fmt::format("{}[{}]", oarlock::to_string(inputs[i].dtype), fmt::join(inputs[i].shape, ", "))
-                           : "none";
+    s += inputs[i].present
+             ? fmt::format("{}[{}]", oarlock::to_string(inputs[i].dtype), fmt::join(inputs[i].shape, ", "))
+             : "none";
   }
   for (size_t i = 0; i < attrs.size(); ++i)
     s += (s.back() == '(' ? "" : ", ") + schema.info.attributes[i].name + "=" + attrs[i].to_string();
@@ -128,7 +131,7 @@ std::optional<Draw> Generator::draw(Random& random, const Wishes& wishes) {
   reason_ = "nothing was tried";
   case_names_.clear();
   if (wishes.a_case) case_names_ = parse_dims(wishes.a_case->dims);
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < kAttempts; ++i) {
     Draw draw;
     way_.clear();
     if (!attempt(random, wishes, draw)) continue;
@@ -152,7 +155,8 @@ bool Generator::attempt(Random& random, const Wishes& w, Draw& d) {
     if (!o.present) continue;
     if (int64_t(o.shape.size()) > kMaxRank) return reason_ = "rank above 16", false;
     total += o.count();
-    if (o.count() > std::max<int64_t>(w.max_elements, w.a_case ? 1 << 20 : 0)) return reason_ = "too many elements", false;
+    if (o.count() > std::max<int64_t>(w.max_elements, w.a_case ? 1 << 20 : 0))
+      return reason_ = "too many elements", false;
   }
   if (total > w.max_total) return reason_ = "too many elements", false;
   if (!draw_values(random, w, d)) return false;
@@ -164,7 +168,8 @@ bool Generator::attempt(Random& random, const Wishes& w, Draw& d) {
   try {
     Inferred out = infer_op(schema_.info.name, operands, d.wire());
     for (const Shape& s : out.shapes)
-      if (oarlock::count(s) > std::max<int64_t>(4 * w.max_elements, w.a_case ? 1 << 20 : 0)) return reason_ = "a large output", false;
+      if (oarlock::count(s) > std::max<int64_t>(4 * w.max_elements, w.a_case ? 1 << 20 : 0))
+        return reason_ = "a large output", false;
   } catch (const Error& e) {
     reason_ = e.what();
     return false;
@@ -178,9 +183,10 @@ bool Generator::draw_types(Random& random, const Wishes& w, Draw& d) {
     if (types.count(name)) continue;
     std::vector<DType> set;
     for (int i = 1; i < 64; ++i)
-      if (schema_.types_of(name) >> i & 1) set.push_back(DType(i));
-    if (set.empty()) return reason_ = "type variable " + name + " has no dtype", false;
-    types[name] = random.of(set);
+      if (schema_.types_of(name) & kAny & DTypeSet(1) << i) set.push_back(DType(i));
+    if (set.empty()) set = {plain_dtype(schema_.types_of(name))};  // storage types alone
+    if (set[0] == DType::none) return reason_ = "type variable " + name + " has no dtype", false;
+    types[name] = w.a_case ? plain_dtype(schema_.types_of(name)) : random.of(set);
   }
   size_t n = schema_.inputs.size();
   if (n && schema_.info.inputs.back().variadic) {
@@ -205,7 +211,8 @@ bool Generator::draw_types(Random& random, const Wishes& w, Draw& d) {
       if (w.mix && !first && mixing.starts_with("promotes") && random.chance(0.15)) {
         std::vector<DType> fits;
         for (int t = 1; t < 64; ++t)
-          if (schema_.types_of(spec.type_name) >> t & 1 && promote(o.dtype, DType(t)) == o.dtype) fits.push_back(DType(t));
+          if (schema_.types_of(spec.type_name) & kAny & DTypeSet(1) << t && promote(o.dtype, DType(t)) == o.dtype)
+            fits.push_back(DType(t));
         if (!fits.empty()) o.dtype = random.of(fits);
       }
       first = false;
@@ -236,7 +243,8 @@ std::optional<int64_t> Generator::value_of(std::string_view name, const Draw& dr
   auto it = names.find(key);
   if (it == names.end()) {
     if (!draw_missing) return {};
-    it = names.emplace(key, rank ? draw_pack(*random, *wishes) : std::vector<int64_t>{draw_size(*random, *wishes)}).first;
+    it = names.emplace(key, rank ? draw_pack(*random, *wishes) : std::vector<int64_t>{draw_size(*random, *wishes)})
+             .first;
   }
   if (rank) return int64_t(it->second.size());
   return it->second.size() == 1 ? std::optional(it->second[0]) : std::nullopt;
@@ -296,7 +304,7 @@ bool Generator::draw_shapes(Random& random, const Wishes& w, Draw& d) {
   for (size_t i : late) {
     const Spec& spec = schema_.input_spec(i);
     std::vector<int64_t> any;
-    std::string key = schema_.input(i).name;   // a case may name the operand itself
+    std::string key = schema_.input(i).name;  // a case may name the operand itself
     auto named = case_names_.find(key);
     auto packs = own != case_names_.end() ? own : named;
     size_t number = i - late[0];
@@ -304,7 +312,8 @@ bool Generator::draw_shapes(Random& random, const Wishes& w, Draw& d) {
       any = packs->second[std::min(number, packs->second.size() - 1)];
     } else if (number > 0 && schema_.input(i).variadic) {
       any = d.inputs[late[0]].shape;
-      if (!any.empty() && random.chance(0.7)) any[size_t(random.between(0, int64_t(any.size()) - 1))] = draw_size(random, w);
+      if (!any.empty() && random.chance(0.7))
+        any[size_t(random.between(0, int64_t(any.size()) - 1))] = draw_size(random, w);
     } else {
       std::vector<std::vector<int64_t>> parts;
       for (auto& [name, sizes] : d.names) parts.push_back(sizes);
@@ -341,6 +350,7 @@ AttrValue Generator::draw_attribute(size_t which, Random& random, const Wishes& 
     v.i = int64_t(it->second);
     return v;
   }
+  if (a.name == "device") return v.i = random.of(w.devices), v;
   if (a.may_be_none && random.chance(0.25)) {
     v.is_set = false;
     return v;
@@ -354,7 +364,7 @@ AttrValue Generator::draw_attribute(size_t which, Random& random, const Wishes& 
     auto [l, h] = bounded(double(low), double(high));
     return random.between(int64_t(std::ceil(l)), int64_t(std::floor(h)));
   };
-  if (!a.required && !a.may_be_none && random.chance(0.3)) {   // the default
+  if (!a.required && !a.may_be_none && random.chance(0.3)) {  // the default
     const oar_attr_t& def = a.default_value;
     if (def.type == v.type && def.is_set) {
       v.i = v.type == OAR_ATTR_FLOAT ? 0 : def.value.i;
@@ -411,19 +421,19 @@ AttrValue Generator::draw_attribute(size_t which, Random& random, const Wishes& 
     case 0: s = draw_pack(random, w); break;
     case 1: s = x; break;
     case 2: s = factors(random, product(x), int(random.between(0, 4))); break;
-    case 3:   // what x expands to
+    case 3:  // what x expands to
       s = x;
       for (int64_t& n : s)
         if (n == 1 && random.chance(0.7)) n = draw_size(random, w);
       for (int64_t k = random.between(0, 2); k > 0; --k) s.insert(s.begin(), draw_size(random, w));
       break;
-    case 4:   // what x sums to
+    case 4:  // what x sums to
       s = x;
       for (int64_t& n : s)
         if (random.chance(0.4)) n = 1;
       s.erase(s.begin(), s.begin() + random.between(0, rank));
       break;
-    case 5:   // a place inside x
+    case 5:  // a place inside x
       for (int64_t n : x) s.push_back(random.between(0, std::max<int64_t>(n, 0)));
       break;
     case 6:
@@ -432,14 +442,16 @@ AttrValue Generator::draw_attribute(size_t which, Random& random, const Wishes& 
     case 7:
       for (int i = 0; i < rank; ++i) s.push_back(random.between(0, 2));
       break;
-    case 8:   // pieces of the last or first axis
+    case 8:  // pieces of the last or first axis
       if (rank) {
         int64_t left = random.chance(0.5) ? x.back() : x.front();
         while (left > 0) s.push_back(random.between(1, left)), left -= s.back();
       }
       break;
-    case 9: s = d.inputs.empty() ? none : d.inputs[size_t(random.between(0, int64_t(d.inputs.size()) - 1))].shape; break;
-    default:   // sizes that the operands' names have
+    case 9:
+      s = d.inputs.empty() ? none : d.inputs[size_t(random.between(0, int64_t(d.inputs.size()) - 1))].shape;
+      break;
+    default:  // sizes that the operands' names have
       for (auto& [name, sizes] : d.names)
         if (random.chance(0.8)) s.insert(s.end(), sizes.begin(), sizes.end());
       random.shuffle(s);
@@ -458,7 +470,8 @@ bool Generator::draw_values(Random& random, const Wishes& w, Draw& d) {
   bool positive = random.chance(0.5);
   if (w.smooth) {
     for (int64_t i = 0; i < all; ++i)
-      grid.push_back((0.3 + 1.7 * double(i) / double(std::max<int64_t>(all, 1))) * (positive || random.chance(0.5) ? 1 : -1));
+      grid.push_back((0.3 + 1.7 * double(i) / double(std::max<int64_t>(all, 1))) *
+                     (positive || random.chance(0.5) ? 1 : -1));
     random.shuffle(grid);
   }
   for (size_t i = 0; i < d.inputs.size(); ++i) {
@@ -472,8 +485,11 @@ bool Generator::draw_values(Random& random, const Wishes& w, Draw& d) {
       auto high = evaluate(std::string_view(info.range).substr(dots + 2), lookup);
       if (!low || !high) return reason_ = "the range " + info.range + " has no value", false;
       if (!(set_of(o.dtype) & (kSigned | kFloat))) low = std::max<int64_t>(*low, 0);
-      if (o.count() > 0 && (*high < *low || double(*high) > largest(o.dtype))) return reason_ = "the range " + info.range + " is empty", false;
-      for (int64_t k = 0; k < o.count(); ++k) put_number(o.bytes.data(), o.dtype, k, double(random.between(*low, *high)));
+      if (w.a_case && *high < *low) high = low = 0;  // the case means it
+      if (o.count() > 0 && (*high < *low || double(*high) > largest(o.dtype)))
+        return reason_ = "the range " + info.range + " is empty", false;
+      for (int64_t k = 0; k < o.count(); ++k)
+        put_number(o.bytes.data(), o.dtype, k, double(random.between(*low, *high)));
       if (w.a_case) case_values(*w.a_case, info.name, o, random);
       continue;
     }
@@ -487,8 +503,10 @@ bool Generator::draw_values(Random& random, const Wishes& w, Draw& d) {
             : mode == 7 ? random.real(0.1, 3)
                         : std::exp(random.real(-6, 3)) * (random.chance(0.5) ? 1 : -1);
       else if (o.dtype == DType::boolean) x = random.chance(0.5);
-      else if (mode == 9 && info.range.empty())   // the ends, where integers wrap
-        x = random.chance(0.5) ? std::min(largest(o.dtype), 0x1p52) : set_of(o.dtype) & kSigned ? -std::min(largest(o.dtype), 0x1p52) : 0;
+      else if (mode == 9 && info.range.empty())  // the ends, where integers wrap
+        x = random.chance(0.5)          ? std::min(largest(o.dtype), 0x1p52)
+            : set_of(o.dtype) & kSigned ? -std::min(largest(o.dtype), 0x1p52)
+                                        : 0;
       else x = double(random.between(set_of(o.dtype) & kSigned ? -9 : 0, 9));
       put_number(o.bytes.data(), o.dtype, k, x);
     }

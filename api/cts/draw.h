@@ -20,7 +20,7 @@ struct AttrValue {
   std::string text;
   std::vector<int64_t> ints;
   std::vector<double> floats;
-  oar_attr_t wire() const;   // points into this
+  oar_attr_t wire() const;  // points into this
   std::string to_string() const;
 };
 
@@ -29,7 +29,7 @@ struct Operand {
   std::vector<int64_t> shape;
   DType dtype = DType::none;
   bool host = false, mutated = false;
-  std::vector<uint8_t> bytes;   // row-major elements
+  std::vector<uint8_t> bytes;  // row-major elements
   int64_t count() const;
 };
 
@@ -37,22 +37,23 @@ struct Operand {
 struct Draw {
   std::vector<Operand> inputs;
   std::vector<AttrValue> attrs;
-  std::map<std::string, std::vector<int64_t>> names;   // dimensions (one entry) and packs
+  std::map<std::string, std::vector<int64_t>> names;  // dimensions (one entry) and packs
   std::vector<oar_attr_t> wire() const;
-  std::string to_string(const Schema& schema) const;   // "matmul(f32[2, 3], f32[3, 5])"
+  std::string to_string(const Schema& schema) const;  // "matmul(f32[2, 3], f32[3, 5])"
 };
 
 // What to draw from.
 struct Wishes {
   std::vector<int64_t> sizes = {0, 1, 2, 3, 5, 17, 64};
   std::vector<double> weights = {0.07, 0.15, 0.22, 0.2, 0.18, 0.12, 0.06};
-  int max_rank = 3;               // of packs
-  int64_t max_elements = 4096;    // of one operand
-  int64_t max_total = INT64_MAX;  // of all operands
-  bool smooth = false;            // values distinct and away from 0, for finite differences
-  bool mix = true;                // operands of other dtypes where the op promotes
-  std::map<std::string, DType> types;   // of type variables; the others are drawn
-  const OpCase* a_case = nullptr;       // what it says is taken, the rest is drawn
+  int max_rank = 3;                    // of packs
+  int64_t max_elements = 4096;         // of one operand
+  int64_t max_total = INT64_MAX;       // of all operands
+  bool smooth = false;                 // values distinct and away from 0, for finite differences
+  bool mix = true;                     // operands of other dtypes where the op promotes
+  std::vector<int> devices = {0};      // for an attribute "device"
+  std::map<std::string, DType> types;  // of type variables; the others are drawn
+  const OpCase* a_case = nullptr;      // what it says is taken, the rest is drawn
 };
 
 class Generator {
@@ -76,8 +77,8 @@ class Generator {
   // Which way of drawing a list attribute led to legal calls before: tried first from then on.
   std::map<size_t, std::vector<int>> good_ways_;
   std::map<size_t, int> way_;
-  std::vector<size_t> late_;   // inputs shaped after the others
-  std::map<std::string, std::vector<std::vector<int64_t>>> case_names_;   // "...": one per input
+  std::vector<size_t> late_;                                             // inputs shaped after the others
+  std::map<std::string, std::vector<std::vector<int64_t>>> case_names_;  // "...": one per input
 };
 
 // "M=2 K=0", "...=5x1|4", "S=2x3": names and their sizes; several where '|' separates the inputs' own.

@@ -83,7 +83,7 @@ ElfFile read_elf(const std::string& path) {
   }
   for (int i = 0; i < head.e_shnum; ++i) {
     Elf64_Shdr s, names;
-    if (!file.read(head.e_shoff + uint64_t(i) * head.e_shentsize, s)) break;   // stripped of sections: no fault
+    if (!file.read(head.e_shoff + uint64_t(i) * head.e_shentsize, s)) break;  // stripped of sections: no fault
     if (s.sh_type != SHT_DYNSYM && s.sh_type != SHT_DYNAMIC) continue;
     if (!file.read(head.e_shoff + uint64_t(s.sh_link) * head.e_shentsize, names)) continue;
     uint64_t entry = s.sh_type == SHT_DYNSYM ? sizeof(Elf64_Sym) : sizeof(Elf64_Dyn);
@@ -99,8 +99,7 @@ ElfFile read_elf(const std::string& path) {
       std::string name = file.text(names.sh_offset + symbol.st_name);
       int bind = ELF64_ST_BIND(symbol.st_info), seen = ELF64_ST_VISIBILITY(symbol.st_other);
       if (name.empty() || bind == STB_LOCAL) continue;
-      if (symbol.st_shndx == SHN_UNDEF)
-        elf.undefined.push_back(name);
+      if (symbol.st_shndx == SHN_UNDEF) elf.undefined.push_back(name);
       else if ((seen == STV_DEFAULT || seen == STV_PROTECTED) && symbol.st_shndx != SHN_ABS)
         elf.exported.push_back(name);
     }

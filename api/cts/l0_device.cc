@@ -44,7 +44,8 @@ void enumerate(Check& check, const std::string& path) {
   for (uint32_t i = 0; i < d.n; ++i) {
     check.need(d.infos[i] != nullptr, "device {} is NULL", i);
     const oar_device_info_t& info = *d.infos[i];
-    check.need(OAR_HAS(&info, spaces), "device {}: struct_size is {}, too small for what a device must say", i, info.struct_size);
+    check.need(OAR_HAS(&info, spaces), "device {}: struct_size is {}, too small for what a device must say", i,
+               info.struct_size);
     check.expect(info.kind.size > 0, "device {}: kind is empty", i);
     check.expect(view(info.kind) != "cpu", "device {}: the kind \"cpu\" is the host's own", i);
     check.expect(info.name.size > 0, "device {}: name is empty", i);
@@ -89,7 +90,8 @@ void open_and_close(Check& check, const std::string& path) {
   // The first one still works.
   oar_stream_t* stream = nullptr;
   status = d.plugin.stream->create(a, 0, 0, &stream);
-  check.expect(status == OAR_OK && stream, "after a second open the first device makes no stream: {}{}", status, because());
+  check.expect(status == OAR_OK && stream, "after a second open the first device makes no stream: {}{}", status,
+               because());
   if (stream) d.plugin.stream->destroy(stream);
   d.plugin.device->close(a);
 }
@@ -110,10 +112,12 @@ void wrong_arguments(Check& check, const std::string& path) {
   oar_device_t* device = d.open(check, options);
   const oar_device_info_t& info = *d.infos[0];
   void* data = nullptr;
-  expect_error(d.plugin.memory->alloc(device, info.n_spaces, 64, 0, nullptr, &data), "alloc in a space one past the last");
+  expect_error(d.plugin.memory->alloc(device, info.n_spaces, 64, 0, nullptr, &data),
+               "alloc in a space one past the last");
   expect_error(d.plugin.memory->alloc(device, 0, 64, 48, nullptr, &data), "alloc with an alignment of 48");
   oar_stream_t* stream = nullptr;
-  expect_error(d.plugin.stream->create(device, info.n_queues + 1000, 0, &stream), "a stream on a queue that is not there");
+  expect_error(d.plugin.stream->create(device, info.n_queues + 1000, 0, &stream),
+               "a stream on a queue that is not there");
   d.plugin.device->close(device);
 }
 
@@ -129,7 +133,8 @@ void extensions(Check& check, const std::string& path) {
   harmless.next = &vital;
   last_error();
   oar_status_t status = d.plugin.device->open(&kit_host(), 0, &options, &device);
-  check.expect(status == OAR_UNSUPPORTED, "open with an unknown must-understand extension gave {}, not OAR_UNSUPPORTED", status);
+  check.expect(status == OAR_UNSUPPORTED, "open with an unknown must-understand extension gave {}, not OAR_UNSUPPORTED",
+               status);
   if (status == OAR_OK && device) d.plugin.device->close(device);
   oar_str_t name = OAR_STR("an_option_of_the_future"), value = OAR_STR("7");
   options.n = 1;
@@ -150,7 +155,8 @@ void option_sizes(Check& check, const std::string& path) {
   memset(grown.more, 0xCD, sizeof(grown.more));
   d.plugin.device->close(d.open(check, grown.options));
   oar_options_t small{};
-  memset(reinterpret_cast<char*>(&small) + offsetof(oar_options_t, ext), 0xCD, sizeof(small) - offsetof(oar_options_t, ext));
+  memset(reinterpret_cast<char*>(&small) + offsetof(oar_options_t, ext), 0xCD,
+         sizeof(small) - offsetof(oar_options_t, ext));
   small.struct_size = uint32_t(offsetof(oar_options_t, ext));
   d.plugin.device->close(d.open(check, small));
   memset(&small, 0xCD, sizeof(small));

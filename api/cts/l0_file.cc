@@ -32,7 +32,8 @@ void file(Check& check, const std::string& path) {
                "{} can be written by others (mode {:o}): take the right away with chmod go-w", path, s.st_mode & 0777);
   check.expect(s.st_uid == 0 || s.st_uid == ::geteuid(), "{} belongs to user {}, neither root nor you", path, s.st_uid);
   ElfFile elf = need_elf(check, path);
-  check.expect(elf.machine == own_machine(), "{} is for ELF machine {}, this one is {}", path, elf.machine, own_machine());
+  check.expect(elf.machine == own_machine(), "{} is for ELF machine {}, this one is {}", path, elf.machine,
+               own_machine());
 }
 
 void note(Check& check, const std::string& path) {
@@ -74,7 +75,8 @@ void query(Check& check, const std::string& path) {
   oar_status_t status = ask(&kit_host(), &plugin);
   check.need(status == OAR_OK, "oar_plugin_query gave {}{}", status, because());
   check.need(plugin != nullptr, "oar_plugin_query gave OAR_OK and no oar_plugin_t");
-  check.need(OAR_HAS(plugin, get_table), "oar_plugin_t.struct_size is {}, too small to have get_table", plugin->struct_size);
+  check.need(OAR_HAS(plugin, get_table), "oar_plugin_t.struct_size is {}, too small to have get_table",
+             plugin->struct_size);
   check.expect(plugin->get_table != nullptr, "get_table is NULL");
   check.expect(plugin->name.size > 0 && plugin->name.size < 64, "the name has {} bytes", plugin->name.size);
   for (char c : view(plugin->name))
@@ -108,7 +110,7 @@ void query_again(Check& check, const std::string& path) {
   }
   std::nth_element(us.begin(), us.begin() + 10, us.end());
   check.expect(us[10] < 1000, "the query takes {:.0f} us; it must touch no driver", us[10]);
-  static const oar_host_t other = kit_host();   // every plugin gets a host of its own: two copies, two hosts
+  static const oar_host_t other = kit_host();  // every plugin gets a host of its own: two copies, two hosts
   const oar_plugin_t* second = nullptr;
   check.expect(ask(&other, &second) == OAR_OK && second, "the query fails for a second host{}", because());
 }
@@ -144,8 +146,8 @@ void host_sizes(Check& check, const std::string& path) {
   memset(grown.more, 0xCD, sizeof(grown.more));
   const oar_plugin_t* plugin = nullptr;
   oar_status_t status = ask(&grown.host, &plugin);
-  check.expect(status == OAR_OK && plugin, "a host struct that has grown to {} bytes is refused with {}{}", sizeof(Grown),
-               status, because());
+  check.expect(status == OAR_OK && plugin, "a host struct that has grown to {} bytes is refused with {}{}",
+               sizeof(Grown), status, because());
   if (status == OAR_OK && plugin && plugin->get_table)
     for (uint64_t id = 1; id <= 8; ++id) plugin->get_table(&grown.host, id, 1, UINT32_MAX);
 

@@ -32,15 +32,18 @@ const oar_kernel_decl_t* const* declarations(Check& check, const Plugin& p, oar_
 }
 
 void check_decl(Check& check, const oar_kernel_decl_t& d, const Plugin& p, const std::string& who) {
-  check.need(OAR_HAS(&d, host_inputs), "{}: struct_size is {}, too small for what a kernel must say", who, d.struct_size);
+  check.need(OAR_HAS(&d, host_inputs), "{}: struct_size is {}, too small for what a kernel must say", who,
+             d.struct_size);
   check.expect(d.op_min >= 1 && d.op_min <= d.op_max, "{}: op versions {} to {}", who, d.op_min, d.op_max);
   check.expect(d.n_masks == 0 || d.dtypes, "{}: {} masks and no array", who, d.n_masks);
   for (uint32_t i = 0; d.dtypes && i < d.n_masks; ++i) {
     check.expect(d.dtypes[i] != 0, "{}: mask {} is empty, so no call can ever fit", who, i);
     if (p.info->abi_minor <= OAR_ABI_MINOR)
-      check.expect((d.dtypes[i] & ~kKnownDtypes) == 0, "{}: mask {} has dtypes that do not exist ({:#x})", who, i, d.dtypes[i]);
+      check.expect((d.dtypes[i] & ~kKnownDtypes) == 0, "{}: mask {} has dtypes that do not exist ({:#x})", who, i,
+                   d.dtypes[i]);
   }
-  bool run = OAR_FIELD(&d, run), prepare = OAR_FIELD(&d, prepare), launch = OAR_FIELD(&d, launch), release = OAR_FIELD(&d, release);
+  bool run = OAR_FIELD(&d, run), prepare = OAR_FIELD(&d, prepare), launch = OAR_FIELD(&d, launch),
+       release = OAR_FIELD(&d, release);
   check.expect(run ? !prepare && !launch && !release : prepare && launch && release,
                "{}: give run alone, or prepare, launch and release together", who);
 }
@@ -56,21 +59,25 @@ void decls_without_hardware(Check& check, const std::string& path) {
     const oar_kernel_decl_t& d = *decls[i];
     std::string op(view(d.op)), who = fmt::format("kernel {} ({})", i, op);
     check_decl(check, d, p, who);
-    bool own = op.find('.') != std::string::npos;   // "vendor.name", registered when its device opens
-    if (!check.expect(own || std::binary_search(known.begin(), known.end(), op), "{}: there is no op of that name", who) ||
+    bool own = op.find('.') != std::string::npos;  // "vendor.name", registered when its device opens
+    if (!check.expect(own || std::binary_search(known.begin(), known.end(), op), "{}: there is no op of that name",
+                      who) ||
         own)
       continue;
     const OpInfo& info = op_info(op);
     check.expect(int(d.op_min) <= info.version, "{}: for op versions {} to {}, today's is {}", who, d.op_min, d.op_max,
                  info.version);
     size_t operands = info.inputs.size() + info.outputs.size();
-    check.expect(d.n_masks >= 1 && d.n_masks <= operands, "{}: {} dtype masks for {} operands", who, d.n_masks, operands);
+    check.expect(d.n_masks >= 1 && d.n_masks <= operands, "{}: {} dtype masks for {} operands", who, d.n_masks,
+                 operands);
     for (size_t k = 0; k < info.inputs.size() && k < 63; ++k)
       check.expect(!(d.host_inputs >> k & 1) || info.inputs[k].host,
-                   "{}: takes input {} from host memory, but the op says it lies on the device", who, info.inputs[k].name);
+                   "{}: takes input {} from host memory, but the op says it lies on the device", who,
+                   info.inputs[k].name);
     const int8_t* inplace = OAR_FIELD(&d, inplace);
     for (size_t k = 0; inplace && k < info.outputs.size(); ++k)
-      check.expect(inplace[k] >= -1 && inplace[k] < int(info.inputs.size()), "{}: inplace[{}] is {}", who, k, inplace[k]);
+      check.expect(inplace[k] >= -1 && inplace[k] < int(info.inputs.size()), "{}: inplace[{}] is {}", who, k,
+                   inplace[k]);
   }
   uint32_t again = 0;
   auto second = declarations(check, p, nullptr, again);
@@ -108,7 +115,7 @@ void packs(Check& check, const std::string& path) {
   oar_options_t options{sizeof(oar_options_t)};
   int opened = 0;
   auto try_on = [&](const oar_device_ref_t& ref, bool must_refuse) {
-    for (int round = 0; round < 2; ++round) {   // opening twice gives two packs
+    for (int round = 0; round < 2; ++round) {  // opening twice gives two packs
       oar_pack_t* pack = nullptr;
       last_error();
       oar_status_t status = p.pack->open(&kit_host(), &ref, &options, &pack);
@@ -127,8 +134,10 @@ void packs(Check& check, const std::string& path) {
         auto coverage = declarations(check, p, nullptr, all);
         std::set<const oar_kernel_decl_t*> listed(coverage, coverage + all);
         for (uint32_t i = 0; i < n; ++i) {
-          check.expect(decls[i] && listed.count(decls[i]), "on {}: kernel {} is not among the declarations of pack NULL", kind, i);
-          if (decls[i]) check_decl(check, *decls[i], p, fmt::format("on {}: kernel {} ({})", kind, i, view(decls[i]->op)));
+          check.expect(decls[i] && listed.count(decls[i]),
+                       "on {}: kernel {} is not among the declarations of pack NULL", kind, i);
+          if (decls[i])
+            check_decl(check, *decls[i], p, fmt::format("on {}: kernel {} ({})", kind, i, view(decls[i]->op)));
         }
         uint32_t again = 0;
         check.expect(declarations(check, p, pack, again) == decls && again == n,
@@ -197,7 +206,8 @@ void checks_of_odd_calls(Check& check, const std::string& path) {
     if (!OAR_FIELD(&d, check) || !d.dtypes || !std::binary_search(known.begin(), known.end(), op)) continue;
     const OpInfo& info = op_info(op);
     auto elementwise = [](const OpOperand& o) { return o.spec.ends_with("[...]") && !o.variadic && !o.host; };
-    if (!std::all_of(info.inputs.begin(), info.inputs.end(), elementwise) || !info.attributes.empty() || info.inputs.empty())
+    if (!std::all_of(info.inputs.begin(), info.inputs.end(), elementwise) || !info.attributes.empty() ||
+        info.inputs.empty())
       continue;
     for (int rank : {0, 1, 16, 20}) {
       std::vector<int64_t> shape(size_t(rank), rank == 1 ? 0 : 1), strides(size_t(rank), 1);
@@ -229,7 +239,8 @@ void checks_of_odd_calls(Check& check, const std::string& path) {
       verdict->text_capacity = 100;
       oar_status_t status = d.check(open.pack, &d, &call, verdict.get());
       ++asked;
-      check.expect(status == OAR_OK || status == OAR_REFUSED, "{}: check of rank {} gave {}{}", op, rank, status, because());
+      check.expect(status == OAR_OK || status == OAR_REFUSED, "{}: check of rank {} gave {}{}", op, rank, status,
+                   because());
       check.expect(verdict.guard_intact(), "{}: check writes past the room of its verdict", op);
       check.expect(verdict->text_size <= 100, "{}: the verdict's text_size is {} of 100", op, verdict->text_size);
       for (int k = 100; k < 200; ++k)

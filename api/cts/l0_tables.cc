@@ -40,13 +40,14 @@ void negotiation(Check& check, const std::string& path) {
     ++offered;
     Head head = head_of(table);
     check.expect(head.struct_size >= 16, "{}: struct_size is {}", kTables[id], head.struct_size);
-    if (!check.expect(head.version >= 1, "{}: version is {}; zero means forgotten", kTables[id], head.version)) continue;
+    if (!check.expect(head.version >= 1, "{}: version is {}; zero means forgotten", kTables[id], head.version))
+      continue;
     check.expect(get(id, 1, UINT32_MAX) == table, "{}: a second call gives another table", kTables[id]);
     check.expect(get(id, head.version, head.version) == table, "{}: not given for its own version {}", kTables[id],
                  head.version);
     const void* newer = get(id, head.version + 1, head.version + 100);
-    check.expect(!newer, "{}: version {} is given where {} to {} was asked", kTables[id], head.version, head.version + 1,
-                 head.version + 100);
+    check.expect(!newer, "{}: version {} is given where {} to {} was asked", kTables[id], head.version,
+                 head.version + 1, head.version + 100);
     const void* none = get(id, 0, 0);
     check.expect(!none, "{}: given where version 0 was asked", kTables[id]);
     if (head.version > 1) {
@@ -68,9 +69,9 @@ void combination(Check& check, const std::string& path) {
   bool library = !p.device && p.pack && compute;
   bool transport = p.comm != nullptr;
   if (p.device)
-    check.expect(accelerator, "a device needs the tables memory, stream, pack, and kernel or graph as well; missing:{}{}{}{}",
-                 p.memory ? "" : " memory", p.stream ? "" : " stream", p.pack ? "" : " pack",
-                 compute ? "" : " kernel or graph");
+    check.expect(
+        accelerator, "a device needs the tables memory, stream, pack, and kernel or graph as well; missing:{}{}{}{}",
+        p.memory ? "" : " memory", p.stream ? "" : " stream", p.pack ? "" : " pack", compute ? "" : " kernel or graph");
   check.expect(accelerator || library || transport,
                "none of: a device with its tables; pack and kernel or graph; comm");
 }
@@ -78,7 +79,7 @@ void combination(Check& check, const std::string& path) {
 // The functions of a table that are not optional, by name.
 void functions(Check& check, const std::string& path) {
   Plugin p(check, path);
-#define NEED(table, field)                                                                                             \
+#define NEED(table, field) \
   check.expect(OAR_HAS(p.table, field) && p.table->field != nullptr, #table "." #field " is required and missing")
   if (p.device) {
     NEED(device, enumerate);

@@ -32,7 +32,7 @@ void sizes(Check& check, const std::string& path, uint64_t seed) {
   for (uint64_t size : {0ull, 1ull, 2ull, 63ull, 64ull, 65ull, 4095ull, 4096ull, 100'000ull, 1ull << 20, 64ull << 20}) {
     void* data = rig.alloc(size);
     if (size > 0) {
-      uint64_t part = std::min<uint64_t>(size, 4096);   // the ends: that is where a short allocation shows
+      uint64_t part = std::min<uint64_t>(size, 4096);  // the ends: that is where a short allocation shows
       std::vector<uint8_t> in = noise(random, part), out(part);
       rig.write(data, in.data(), part, 0);
       rig.read(data, out.data(), part, 0);
@@ -67,7 +67,8 @@ void alignment(Check& check, const std::string& path, uint64_t) {
       void* data = rig.alloc(size, wanted);
       if (!addressable) continue;
       uint64_t least = std::max<uint64_t>({wanted, OAR_FIELD(&space, alignment), 1});
-      check.expect(reinterpret_cast<uintptr_t>(data) % least == 0, "{} bytes aligned to {} lie at {}", size, least, data);
+      check.expect(reinterpret_cast<uintptr_t>(data) % least == 0, "{} bytes aligned to {} lie at {}", size, least,
+                   data);
     }
 }
 
@@ -77,11 +78,12 @@ void out_of_memory(Check& check, const std::string& path, uint64_t) {
     void* data = nullptr;
     last_error();
     oar_status_t status = rig.memory().alloc(rig.device, 0, size, 0, nullptr, &data);
-    check.expect(status == OAR_OUT_OF_MEMORY || status == OAR_INVALID_ARGUMENT, "alloc of {} bytes gave {}", size, status);
+    check.expect(status == OAR_OUT_OF_MEMORY || status == OAR_INVALID_ARGUMENT, "alloc of {} bytes gave {}", size,
+                 status);
     if (status < 0) check.expect(!last_error().empty(), "alloc of {} bytes fails without a text", size);
   }
   char byte = 7, back = 0;
-  void* data = rig.alloc(1);   // the device lives on
+  void* data = rig.alloc(1);  // the device lives on
   rig.write(data, &byte, 1);
   rig.read(data, &back, 1);
   check.expect(back == 7, "after an out-of-memory error the device copies wrongly");
@@ -152,9 +154,9 @@ void strided(Check& check, const std::string& path, uint64_t seed) {
       void* device_src = rig.alloc(room);
       if (direction != 1) rig.write(device_dst, dst.data(), room);
       if (direction != 0) rig.write(device_src, src.data(), room);
-      oar_region_t r = contiguous_region(direction == 1 ? static_cast<void*>(got.data()) : device_dst, dst_offset, direction == 1,
-                                         direction == 0 ? static_cast<void*>(src.data()) : device_src, src_offset,
-                                         direction == 0, run);
+      oar_region_t r = contiguous_region(direction == 1 ? static_cast<void*>(got.data()) : device_dst, dst_offset,
+                                         direction == 1, direction == 0 ? static_cast<void*>(src.data()) : device_src,
+                                         src_offset, direction == 0, run);
       r.n_dims = uint32_t(rank);
       r.counts = counts;
       r.dst_strides = dst_strides;
@@ -168,8 +170,8 @@ void strided(Check& check, const std::string& path, uint64_t seed) {
       rig.free(device_src);
       if (got == want) continue;
       size_t at = size_t(std::mismatch(got.begin(), got.end(), want.begin()).first - got.begin());
-      check.fail(fmt::format("strided copy {} of {} dimensions, run {}: byte {} is {}, want {}", name[direction], rank, run,
-                             at, got[at], want[at]));
+      check.fail(fmt::format("strided copy {} of {} dimensions, run {}: byte {} is {}, want {}", name[direction], rank,
+                             run, at, got[at], want[at]));
       return;
     }
   }
@@ -223,7 +225,7 @@ void stream_ordered(Check& check, const std::string& path, uint64_t seed) {
     in.push_back(noise(random, size_t(random.between(1, 3000))));
     out.emplace_back(in.back().size());
   }
-  for (int i = 0; i < 50; ++i) {   // no wait anywhere: alloc, copy in, copy out, free, all in stream order
+  for (int i = 0; i < 50; ++i) {  // no wait anywhere: alloc, copy in, copy out, free, all in stream order
     void* data = nullptr;
     uint64_t n = in[size_t(i)].size();
     oar_status_t status = rig.memory().alloc(rig.device, 0, n, 0, rig.stream, &data);

@@ -24,7 +24,7 @@ void events(Check& check, const std::string& path, uint64_t) {
   oar_event_t* event = rig.make_event();
   std::vector<uint8_t> bytes(4 << 20, 3);
   void* data = rig.alloc(bytes.size());
-  for (int round = 0; round < 20; ++round) {   // recording again moves the mark
+  for (int round = 0; round < 20; ++round) {  // recording again moves the mark
     oar_status_t status =
         copy_one(rig.memory(), rig.stream, contiguous_region(data, 0, false, bytes.data(), 0, true, bytes.size() / 20));
     check.need(status == OAR_OK, "copy gave {}{}", status, because());
@@ -97,7 +97,7 @@ void timeouts(Check& check, const std::string& path, uint64_t) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     rig.streams().event_signal(gate);
   });
-  oar_status_t status = rig.streams().event_sync(gate, UINT64_MAX);   // a waiter is woken from another thread
+  oar_status_t status = rig.streams().event_sync(gate, UINT64_MAX);  // a waiter is woken from another thread
   later.join();
   check.expect(status == OAR_OK, "event_sync woken by event_signal gave {}", status);
 }
@@ -135,21 +135,23 @@ class Program {
           for (uint64_t k = 0; k < n; k += 8) memcpy(&want_[size_t(a)][to + k], &pattern, 8);
           break;
         }
-        case 1: {   // from the host; the bytes stay where they are until the end
+        case 1: {  // from the host; the bytes stay where they are until the end
           take(s, a);
           host_.push_back(std::make_unique<std::array<uint8_t, kBytes>>());
           for (uint8_t& x : *host_.back()) x = uint8_t(random_.bits());
           must(copy_one(rig_.memory(), stream,
-                        contiguous_region(device_[size_t(a)], to, false, host_.back()->data(), 0, true, n)), "copy");
+                        contiguous_region(device_[size_t(a)], to, false, host_.back()->data(), 0, true, n)),
+               "copy");
           memcpy(&want_[size_t(a)][to], host_.back()->data(), n);
           break;
         }
-        case 2: {   // to the host
+        case 2: {  // to the host
           take(s, a);
           reads_.push_back(std::make_unique<Read>());
           memcpy(reads_.back()->want.data(), want_[size_t(a)].data(), kBytes);
           must(copy_one(rig_.memory(), stream,
-                        contiguous_region(reads_.back()->got.data(), 0, true, device_[size_t(a)], 0, false, kBytes)), "copy");
+                        contiguous_region(reads_.back()->got.data(), 0, true, device_[size_t(a)], 0, false, kBytes)),
+               "copy");
           break;
         }
         default: {
@@ -157,7 +159,8 @@ class Program {
           take(s, a);
           take(s, b);
           must(copy_one(rig_.memory(), stream,
-                        contiguous_region(device_[size_t(b)], to, false, device_[size_t(a)], from, false, n)), "copy");
+                        contiguous_region(device_[size_t(b)], to, false, device_[size_t(a)], from, false, n)),
+               "copy");
           memcpy(&want_[size_t(b)][to], &want_[size_t(a)][from], n);
         }
       }
@@ -167,9 +170,11 @@ class Program {
   // Waits for all and compares; empty if all is as it must be.
   std::string verify() {
     for (auto& s : streams_)
-      if (oar_status_t status = rig_.wait(s.stream); status != OAR_OK) return fmt::format("waiting gave {}{}", status, because());
+      if (oar_status_t status = rig_.wait(s.stream); status != OAR_OK)
+        return fmt::format("waiting gave {}{}", status, because());
     for (size_t i = 0; i < reads_.size(); ++i)
-      if (reads_[i]->got != reads_[i]->want) return fmt::format("read {} of {} saw other bytes than the order allows", i, reads_.size());
+      if (reads_[i]->got != reads_[i]->want)
+        return fmt::format("read {} of {} saw other bytes than the order allows", i, reads_.size());
     for (int i = 0; i < kBuffers; ++i) {
       std::array<uint8_t, kBytes> got{};
       oar_status_t status = copy_one(rig_.memory(), streams_[0].stream,
@@ -249,9 +254,10 @@ void threads(Check& check, const std::string& path, uint64_t seed) {
     workers.emplace_back([&, i] {
       for (int round = 0; round < 5 && wrong[i].empty(); ++round) {
         programs[i]->enqueue(60);
-        void* data = nullptr;   // alloc and free may run on many threads
+        void* data = nullptr;  // alloc and free may run on many threads
         for (int k = 0; k < 10; ++k)
-          if (rig.memory().alloc(rig.device, 0, 1000, 0, nullptr, &data) == OAR_OK) rig.memory().free(rig.device, 0, data, nullptr);
+          if (rig.memory().alloc(rig.device, 0, 1000, 0, nullptr, &data) == OAR_OK)
+            rig.memory().free(rig.device, 0, data, nullptr);
         wrong[i] = programs[i]->verify();
       }
     });
@@ -298,7 +304,7 @@ void errors_stick(Check& check, const std::string& path, uint64_t) {
   void* data = rig.alloc(64);
   oar_span_t span{data, 0, 63};
   last_error();
-  oar_status_t status = rig.memory().fill(bad, &span, 1, 3);   // a pattern of three bytes does not exist
+  oar_status_t status = rig.memory().fill(bad, &span, 1, 3);  // a pattern of three bytes does not exist
   if (status < 0) {
     check.expect(!last_error().empty(), "fill with a pattern of 3 bytes gave {} without a text", status);
     status = rig.wait(bad);

@@ -41,7 +41,8 @@ class Function {
     Random layouts(seed);
     for (size_t i = 0; i < draw.inputs.size(); ++i) {
       const Operand& o = draw.inputs[i];
-      inputs_.push_back(!o.present ? Tensor() : make_tensor(o, o.host ? Device() : device, Layout::contiguous, layouts));
+      inputs_.push_back(!o.present ? Tensor()
+                                   : make_tensor(o, o.host ? Device() : device, Layout::contiguous, layouts));
       if (wants_gradient(schema, draw, i)) wanted_.push_back(i);
     }
   }
@@ -94,8 +95,9 @@ class Function {
     for (size_t k = 0; k < g.size(); ++k) {
       all.push_back(g[k] ? numbers_of(g[k]) : Numbers(size_t(count(k)), 0.0));
       if (g[k] && (!(g[k].shape() == shape(k)) || g[k].dtype() != dtype(k)))
-        throw std::runtime_error(fmt::format("the gradient of {} is {}{}, the input {}{}", name(k), to_string(g[k].dtype()),
-                                             to_string(g[k].shape()), to_string(dtype(k)), to_string(shape(k))));
+        throw std::runtime_error(fmt::format("the gradient of {} is {}{}, the input {}{}", name(k),
+                                             to_string(g[k].dtype()), to_string(g[k].shape()), to_string(dtype(k)),
+                                             to_string(shape(k))));
     }
     return all;
   }
@@ -161,11 +163,12 @@ void first_order(Check& check, const Schema& schema, const Draw& draw, const Fun
   for (int64_t i = 0; i < rounds; ++i) {
     auto d = direction(f, random, all <= 12 ? i : random.chance(0.5) ? random.between(0, all - 1) : -1);
     double up = f.loss(d, kStep), down = f.loss(d, -kStep);
-    if (!std::isfinite(up) || !std::isfinite(down)) continue;   // outside the domain: log of a negative number
+    if (!std::isfinite(up) || !std::isfinite(down)) continue;  // outside the domain: log of a negative number
     double want = (up - down) / (2 * kStep), got = dot(g, d);
     double allowed = kSlack * (1 + std::fabs(want) + std::min(norm(g), 100.0) + std::fabs(up));
-    check.expect(std::fabs(got - want) <= allowed, "{}: its gradient gives {:.9g} in one direction, finite differences {:.9g}",
-                 draw.to_string(schema), got, want);
+    check.expect(std::fabs(got - want) <= allowed,
+                 "{}: its gradient gives {:.9g} in one direction, finite differences {:.9g}", draw.to_string(schema),
+                 got, want);
   }
 }
 
@@ -190,7 +193,8 @@ Draw as_f64(Draw draw) {
   for (Operand& o : draw.inputs) {
     if (!is_float(o.dtype) || o.host || o.dtype == DType::f64 || !o.present) continue;
     std::vector<uint8_t> wide(size_t(o.count()) * 8);
-    for (int64_t i = 0; i < o.count(); ++i) put_number(wide.data(), DType::f64, i, get_number(o.bytes.data(), o.dtype, i));
+    for (int64_t i = 0; i < o.count(); ++i)
+      put_number(wide.data(), DType::f64, i, get_number(o.bytes.data(), o.dtype, i));
     o.bytes = std::move(wide);
     o.dtype = DType::f64;
   }
@@ -212,7 +216,8 @@ bool check_gradient(Check& check, const Schema& schema, const Draw& draw, const 
   for (Operand& o : narrow.inputs) {
     if (o.dtype != DType::f64 || o.host || !o.present) continue;
     std::vector<uint8_t> bytes(size_t(o.count()) * 4);
-    for (int64_t i = 0; i < o.count(); ++i) put_number(bytes.data(), DType::f32, i, get_number(o.bytes.data(), DType::f64, i));
+    for (int64_t i = 0; i < o.count(); ++i)
+      put_number(bytes.data(), DType::f32, i, get_number(o.bytes.data(), DType::f64, i));
     o.bytes = std::move(bytes);
     o.dtype = DType::f32;
   }
@@ -228,7 +233,8 @@ bool check_gradient(Check& check, const Schema& schema, const Draw& draw, const 
   for (const Numbers& w : want)
     for (double x : w)
       if (std::isfinite(x)) largest = std::max(largest, std::fabs(x)), ++n;
-  double allowed = 16 * schema.info.tolerance_ulps * epsilon(DType::f32) * std::sqrt(std::max(n, 1.0)) * std::max(largest, 1.0);
+  double allowed =
+      16 * schema.info.tolerance_ulps * epsilon(DType::f32) * std::sqrt(std::max(n, 1.0)) * std::max(largest, 1.0);
   for (size_t k = 0; k < want.size(); ++k)
     for (size_t i = 0; i < want[k].size(); ++i) {
       double w = want[k][i], g = got[k][i];
@@ -264,20 +270,29 @@ void level2_gradient(const Options& options, const std::string& op, std::vector<
                        for (const OpAttribute& a : schema.info.attributes)
                          if (a.kind == "dtype") wishes.types[a.name] = DType::f64;
                        int compared = 0, drawn = 0;
+                       std::string refusal;
                        for (int i = 0; i < rounds; ++i)
                          if (auto draw = generator.draw(random, wishes)) {
                            ++drawn;
-                           compared += body(check, schema, *draw, target, random);
+                           try {
+                             compared += body(check, schema, *draw, target, random);
+                           } catch (const Error& e) {
+                             if (e.code() != Code::unsupported && e.code() != Code::refused) throw;
+                             refusal = e.what();
+                           }
                          }
-                       if (!drawn) {   // the cases are then all there is
+                       if (!drawn) {  // the cases are then all there is
                          for (const OpCase& c : schema.info.cases) {
                            wishes.a_case = &c;
                            wishes.max_elements = wishes.max_total = 200;
-                           if (auto draw = generator.draw(random, wishes)) compared += body(check, schema, *draw, target, random);
+                           if (auto draw = generator.draw(random, wishes))
+                             compared += body(check, schema, *draw, target, random);
                          }
                          check.need(compared > 0, "no generator: {}", generator.reason());
                        }
-                       if (!compared) check.skip("no float operand that can have a gradient");
+                       if (!compared)
+                         check.skip(refusal.empty() ? "no float operand that can have a gradient"
+                                                    : "kernel refused: " + refusal);
                      }});
   };
   add("gradient", std::max(2, options.cases / 2),

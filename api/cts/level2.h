@@ -13,8 +13,6 @@ namespace oarlock::cts {
 std::vector<std::string> chosen_ops(const Options& options);
 // Every (variable, dtype) of an op's type variables; one empty pair for an op without any.
 std::vector<std::pair<std::string, DType>> type_choices(const Schema& schema);
-// The dtype to take where one is enough: f32 if it is in the set, else the widest.
-DType plain_dtype(DTypeSet set);
 
 void level2_forward(const Options& options, const std::string& op, std::vector<Test>& tests);
 void level2_cases(const Options& options, const std::string& op, std::vector<Test>& tests);
@@ -24,7 +22,7 @@ void level2_errors(const Options& options, const std::string& op, std::vector<Te
 // Runs one drawn call by every route that the target has and compares each with the oracle.
 struct Ran {
   int compared = 0;
-  std::string refusal;   // why the plugin's kernel did not take it, if so
+  std::string refusal;  // why the plugin's kernel did not take it, if so
 };
 Ran check_call(Check& check, const Schema& schema, const Draw& draw, const Target& target, Random& random);
 // True if this target has something of its own to say about the op; otherwise out_why is the reason to skip.

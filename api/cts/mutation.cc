@@ -10,7 +10,7 @@ namespace oarlock::cts {
 
 namespace {
 
-constexpr double kSpoilt = 0.01;   // far above rounding in f32 and f64, far below anything a user would call close
+constexpr double kSpoilt = 0.01;  // far above rounding in f32 and f64, far below anything a user would call close
 
 double at(const HostTensor& t, int64_t i) { return get_number(t.bytes.data(), t.dtype, i); }
 
@@ -101,65 +101,68 @@ std::vector<Test> mutations(const Options& options) {
     for (const char* kind : {"wrong element", "dropped term", "swapped axis"}) {
       std::string name = op + ": " + kind;
       tests.push_back({"M", name, [options, op, name, kind = std::string(kind)](Check& check) {
-        const Target& target = target_of(options.plugin);
-        Schema schema(op_info(op));
-        std::string why;
-        if (!concerns(target, schema, why)) check.skip(why);
-        Random random(seed_of(options.seed, name));
-        Generator generator(schema);
-        Wishes wishes;
-        wishes.sizes = {1, 2, 3, 5, 17};
-        wishes.weights = {0.1, 0.3, 0.3, 0.2, 0.1};
-        wishes.mix = false;
-        for (const std::string& variable : schema.type_names) wishes.types[variable] = plain_dtype(schema.types_of(variable));
-        for (const OpAttribute& a : schema.info.attributes)
-          if (a.kind == "dtype") wishes.types[a.name] = DType::f32;
-        int shown = 0, caught = 0, drawn = 0;
-        std::string survivor, refusal;
-        size_t cases = schema.info.cases.size(), rounds = 24;
-        for (size_t i = 0; i < rounds + cases && shown < 8; ++i) {
-          if (i >= rounds && drawn > 0) break;   // cases only where chance finds nothing
-          wishes.a_case = i < rounds ? nullptr : &schema.info.cases[i - rounds];
-          auto draw = generator.draw(random, wishes);
-          if (!draw) {
-            if (i < rounds) i = rounds - 1;
-            continue;
-          }
-          ++drawn;
-          Oracle oracle = oracle_of(schema, *draw);
-          CallOptions how;
-          if (target.has_kernels(op)) {
-            how.route = Route::kernel;
-            how.plugin = target.plugin;
-          }
-          std::vector<HostTensor> got;
-          try {
-            got = run_call(schema, *draw, target.device, how, nullptr);
-            if (kind == "dropped term") {
-              Draw less = *draw;
-              if (!drop_term(less, random)) continue;
-              got = run_call(schema, less, target.device, how, nullptr);
-            }
-          } catch (const RefusedCall& refused) {
-            refusal = refused.reason;
-            continue;
-          } catch (const Error&) {
-            if (kind == "dropped term") continue;   // zero is no legal value there
-            throw;
-          }
-          bool spoilt = kind == "dropped term"   ? true
-                        : kind == "wrong element" ? wrong_element(got, oracle.want)
-                                                  : swapped_axis(got);
-          if (!spoilt || (kind != "wrong element" && !differs(got, oracle.want))) continue;
-          ++shown;
-          if (compare_all(oracle, got)) ++caught;
-          else survivor = draw->to_string(schema);
-        }
-        check.need(drawn > 0, "no generator: {}", generator.reason());
-        if (!shown) check.skip(refusal.empty() ? "its outputs can't show it" : "kernel refused: " + refusal);
-        bool all = kind == "wrong element";
-        check.expect(all ? caught == shown : caught > 0, "survived: {} of {} were noticed; not in {}", caught, shown, survivor);
-      }});
+                         const Target& target = target_of(options.plugin);
+                         Schema schema(op_info(op));
+                         std::string why;
+                         if (!concerns(target, schema, why)) check.skip(why);
+                         Random random(seed_of(options.seed, name));
+                         Generator generator(schema);
+                         Wishes wishes;
+                         wishes.sizes = {1, 2, 3, 5, 17};
+                         wishes.weights = {0.1, 0.3, 0.3, 0.2, 0.1};
+                         wishes.mix = false;
+                         for (const std::string& variable : schema.type_names)
+                           wishes.types[variable] = plain_dtype(schema.types_of(variable));
+                         for (const OpAttribute& a : schema.info.attributes)
+                           if (a.kind == "dtype") wishes.types[a.name] = DType::f32;
+                         int shown = 0, caught = 0, drawn = 0;
+                         std::string survivor, refusal;
+                         size_t cases = schema.info.cases.size(), rounds = 24;
+                         for (size_t i = 0; i < rounds + cases && shown < 8; ++i) {
+                           if (i >= rounds && drawn > 0) break;  // cases only where chance finds nothing
+                           wishes.a_case = i < rounds ? nullptr : &schema.info.cases[i - rounds];
+                           auto draw = generator.draw(random, wishes);
+                           if (!draw) {
+                             if (i < rounds) i = rounds - 1;
+                             continue;
+                           }
+                           ++drawn;
+                           Oracle oracle = oracle_of(schema, *draw);
+                           CallOptions how;
+                           if (target.has_kernels(op)) {
+                             how.route = Route::kernel;
+                             how.plugin = target.plugin;
+                           }
+                           std::vector<HostTensor> got;
+                           try {
+                             got = run_call(schema, *draw, target.device, how, nullptr);
+                             if (kind == "dropped term") {
+                               Draw less = *draw;
+                               if (!drop_term(less, random)) continue;
+                               got = run_call(schema, less, target.device, how, nullptr);
+                             }
+                           } catch (const RefusedCall& refused) {
+                             refusal = refused.reason;
+                             continue;
+                           } catch (const Error&) {
+                             if (kind == "dropped term") continue;  // zero is no legal value there
+                             throw;
+                           }
+                           bool spoilt = kind == "dropped term"    ? true
+                                         : kind == "wrong element" ? wrong_element(got, oracle.want)
+                                                                   : swapped_axis(got);
+                           if (!spoilt || (kind != "wrong element" && !differs(got, oracle.want))) continue;
+                           ++shown;
+                           if (compare_all(oracle, got)) ++caught;
+                           else survivor = draw->to_string(schema);
+                         }
+                         check.need(drawn > 0, "no generator: {}", generator.reason());
+                         if (!shown)
+                           check.skip(refusal.empty() ? "its outputs can't show it" : "kernel refused: " + refusal);
+                         bool all = kind == "wrong element";
+                         check.expect(all ? caught == shown : caught > 0, "survived: {} of {} were noticed; not in {}",
+                                      caught, shown, survivor);
+                       }});
     }
   return tests;
 }

@@ -28,7 +28,7 @@ uint16_t encode(double x, int exponent, int fraction) {
   if (x == 0) return sign;
   int e = std::max(std::ilogb(x), 1 - bias);
   if (e > bias) return sign | infinity;
-  double units = std::nearbyint(std::ldexp(x, fraction - e));   // below 2^fraction: subnormal
+  double units = std::nearbyint(std::ldexp(x, fraction - e));  // below 2^fraction: subnormal
   uint32_t whole = uint32_t(units);
   uint32_t bits = whole < (1u << fraction) ? whole : (uint32_t(e + bias) << fraction) + (whole - (1u << fraction));
   return sign | uint16_t(std::min<uint32_t>(bits, infinity));
@@ -49,7 +49,8 @@ void put(void* bytes, int64_t i, T x) {
 
 double get_number(const void* b, DType t, int64_t i) {
   switch (t) {
-    case DType::boolean: case DType::u8: return at<uint8_t>(b, i);
+    case DType::boolean:
+    case DType::u8: return at<uint8_t>(b, i);
     case DType::i8: return at<int8_t>(b, i);
     case DType::i16: return at<int16_t>(b, i);
     case DType::i32: return at<int32_t>(b, i);
@@ -100,7 +101,8 @@ double epsilon(DType t) {
 double smallest(DType t) {
   switch (t) {
     case DType::f16: return 0x1p-14;
-    case DType::bf16: case DType::f32: return 0x1p-126;
+    case DType::bf16:
+    case DType::f32: return 0x1p-126;
     case DType::f64: return 0x1p-1022;
     default: return 0;
   }

@@ -13,7 +13,7 @@ namespace oarlock::cts {
 
 // Where the calls of level 2 run: the plugin's own device, else the host CPU with the plugin's kernels, else just the host.
 struct Target {
-  std::string plugin;      // empty: the core alone
+  std::string plugin;  // empty: the core alone
   Device device;
   bool own_device = false;
   bool has_kernels(const std::string& op) const;
@@ -33,14 +33,14 @@ Tensor make_tensor(const Operand& operand, const Device& device, Layout layout, 
 Layout draw_layout(Random& random);
 
 // Outputs, then the mutated inputs, all on the host.
-std::vector<HostTensor> run_call(const Schema& schema, const Draw& draw, const Device& device, const CallOptions& options,
-                                 Random* layouts);
+std::vector<HostTensor> run_call(const Schema& schema, const Draw& draw, const Device& device,
+                                 const CallOptions& options, Random* layouts);
 
 // What is right, and how far off one may be.
 struct Oracle {
-  std::vector<HostTensor> want, scale;   // scale empty: |want|
+  std::vector<HostTensor> want, scale;  // scale empty: |want|
   Tolerance tolerance;
-  bool independent = true;               // false: on the host this is the very thing under test
+  bool independent = true;  // false: on the host this is the very thing under test
 };
 Oracle oracle_of(const Schema& schema, const Draw& draw);
 

@@ -42,9 +42,17 @@ Child spawn(const Options& options, const std::string& program, int from) {
   Child child;
   if (::pipe2(ends, O_CLOEXEC) != 0) return child;
   const int kChildEnd = 9;
-  std::vector<std::string> words = {program, "cts", options.plugin, "--child", std::to_string(kChildEnd),
-                                    "--from", std::to_string(from), "--seed", std::to_string(options.seed),
-                                    "--cases", std::to_string(options.cases)};
+  std::vector<std::string> words = {program,
+                                    "cts",
+                                    options.plugin,
+                                    "--child",
+                                    std::to_string(kChildEnd),
+                                    "--from",
+                                    std::to_string(from),
+                                    "--seed",
+                                    std::to_string(options.seed),
+                                    "--cases",
+                                    std::to_string(options.cases)};
   for (const std::string& level : options.levels) words.insert(words.end(), {"--level", level});
   for (const std::string& op : options.ops) words.insert(words.end(), {"--ops", op});
   if (options.mutate) words.push_back("--mutate");
@@ -64,7 +72,8 @@ Child spawn(const Options& options, const std::string& program, int from) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], kChildEnd);
-  if (::posix_spawn(&child.pid, program.c_str(), &actions, nullptr, argv.data(), environment.data()) != 0) child.pid = -1;
+  if (::posix_spawn(&child.pid, program.c_str(), &actions, nullptr, argv.data(), environment.data()) != 0)
+    child.pid = -1;
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   child.descriptor = ends[0];
@@ -85,8 +94,7 @@ class Run {
     report_.plugin = options_.plugin == "host" ? "host" : std::filesystem::path(options_.plugin).stem().string();
     if (report_.plugin.starts_with("liboarlock_")) report_.plugin.erase(0, 11);
     int from = 0;
-    while (follow(from)) {
-    }
+    while (follow(from)) {}
     return std::move(report_);
   }
 
@@ -119,8 +127,11 @@ class Run {
     std::string buffer;
     auto since = std::chrono::steady_clock::now();
     while (!finished_) {
-      auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - since).count();
-      struct pollfd p {child.descriptor, POLLIN, 0};
+      auto waited =
+          std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - since).count();
+      struct pollfd p {
+        child.descriptor, POLLIN, 0
+      };
       int ready = ::poll(&p, 1, std::max(0, options_.timeout_ms - int(waited)));
       if (ready < 0 && errno == EINTR) continue;
       if (ready == 0) {
@@ -133,20 +144,20 @@ class Run {
       if (n <= 0) break;
       since = std::chrono::steady_clock::now();
       buffer.append(bytes, size_t(n));
-      for (size_t end; (end = buffer.find('\n')) != std::string::npos; buffer.erase(0, end + 1)) heard(buffer.substr(0, end));
+      for (size_t end; (end = buffer.find('\n')) != std::string::npos; buffer.erase(0, end + 1))
+        heard(buffer.substr(0, end));
     }
     ::close(child.descriptor);
     int status = 0;
-    while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
-    }
+    while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {}
     if (finished_) {
       if (gate_failed_) skip_rest(next_, "not run: " + gate_reason_);
       return false;
     }
-    std::string reason =
-        hung ? fmt::format("hung: no answer within {} ms", options_.timeout_ms) : how_it_ended(status);
-    if (running_ < 0) {   // between two tests, or before the first
-      row(next_, Outcome::failed, (list_.empty() ? "before the first test: " : "on the way into this test: ") + reason, 0);
+    std::string reason = hung ? fmt::format("hung: no answer within {} ms", options_.timeout_ms) : how_it_ended(status);
+    if (running_ < 0) {  // between two tests, or before the first
+      row(next_, Outcome::failed, (list_.empty() ? "before the first test: " : "on the way into this test: ") + reason,
+          0);
       if (list_.empty()) return false;
       from = next_ + 1;
     } else {
@@ -175,8 +186,11 @@ class Run {
     } else if (m.contains("end")) {
       int i = m["end"];
       std::string outcome = m["outcome"], reason = m["reason"];
-      row(i, outcome == "passed" ? Outcome::passed : outcome == "failed" ? Outcome::failed : Outcome::skipped, reason,
-          m["seconds"]);
+      row(i,
+          outcome == "passed"   ? Outcome::passed
+          : outcome == "failed" ? Outcome::failed
+                                : Outcome::skipped,
+          reason, m["seconds"]);
       running_ = -1;
       next_ = i + 1;
       if (outcome == "failed" && size_t(i) < list_.size() && list_[size_t(i)].gate) {
@@ -197,7 +211,7 @@ class Run {
   const std::function<void(const Row&)>& on_row_;
   Report report_;
   std::vector<Listed> list_;
-  static constexpr int kHangs = 3;   // what hangs that often hangs everywhere
+  static constexpr int kHangs = 3;  // what hangs that often hangs everywhere
   int running_ = -1, next_ = 0, hangs_ = 0;
   bool finished_ = false, gate_failed_ = false;
   std::string gate_reason_;

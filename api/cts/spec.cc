@@ -174,4 +174,12 @@ int Schema::attribute(std::string_view name) const {
   return -1;
 }
 
+DType plain_dtype(DTypeSet set) {
+  for (DType t : {DType::f32, DType::f64, DType::i64, DType::i32, DType::boolean})
+    if (set & set_of(t)) return t;
+  for (int i = 63; i > 0; --i)
+    if (set >> i & 1) return DType(i);
+  return DType::none;
+}
+
 }  // namespace oarlock::cts

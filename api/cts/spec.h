@@ -14,12 +14,12 @@ namespace oarlock::cts {
 
 struct Item {
   enum Kind { name, expression, batch, pack, attribute_pack, any, any_pack, fresh } kind;
-  std::string text;        // the name, or the whole expression
-  bool or_one = false;     // "|1"
+  std::string text;     // the name, or the whole expression
+  bool or_one = false;  // "|1"
 };
 struct Spec {
   enum Type { fixed, variable, attribute } type;
-  std::string type_name;   // "i64", "T", "dtype"
+  std::string type_name;  // "i64", "T", "dtype"
   DType dtype = DType::none;
   std::vector<Item> items;
   bool has(Item::Kind kind) const;
@@ -34,15 +34,18 @@ std::optional<int64_t> evaluate(std::string_view expression, const Lookup& looku
 // Names in an expression, each once: "4*H" has H; "#S" is given with its '#'.
 std::vector<std::string> names_in(std::string_view expression);
 
+// The dtype to take where one is enough: f32 if it is in the set, else the widest that ops compute with.
+DType plain_dtype(DTypeSet set);
+
 // An op with its strings read.
 struct Schema {
   const OpInfo& info;
   std::vector<Spec> inputs, outputs;
-  std::vector<std::string> type_names;   // in order of appearance in the inputs and outputs
+  std::vector<std::string> type_names;  // in order of appearance in the inputs and outputs
   explicit Schema(const OpInfo& info);
   DTypeSet types_of(std::string_view variable) const;
   std::string mixing_of(std::string_view variable) const;
-  int attribute(std::string_view name) const;   // its position; -1: none
+  int attribute(std::string_view name) const;  // its position; -1: none
   const OpOperand& input(size_t i) const { return info.inputs[i < info.inputs.size() ? i : info.inputs.size() - 1]; }
   const Spec& input_spec(size_t i) const { return inputs[i < inputs.size() ? i : inputs.size() - 1]; }
 };

@@ -45,7 +45,7 @@ class Check {
 struct Test {
   std::string level, name;
   std::function<void(Check&)> body;
-  bool gate = false;   // if it fails, the rest of the level and all later levels are skipped
+  bool gate = false;  // if it fails, the rest of the level and all later levels are skipped
 };
 
 // The tests of each level, in order. None of these loads the plugin: the list must be the same in each child.

@@ -284,6 +284,14 @@ static inline bool oar_kit_option(const oar_options_t* options, const char* name
   return false;
 }
 
+/* OAR_UNSUPPORTED, with a text, if the options hold a must-understand extension; for who knows none at all. */
+static inline oar_status_t oar_kit_options_check(const oar_host_t* host, const oar_options_t* options) {
+  const oar_ext_t* ext = options != NULL && OAR_HAS(options, ext) ? oar_ext_unknown(options->ext, NULL, 0) : NULL;
+  if (ext == NULL) return OAR_OK;
+  return oar_kit_error(host, OAR_UNSUPPORTED, 0, "extension %llx must be understood, and is not known here",
+                       (unsigned long long)ext->id);
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -61,10 +61,10 @@ static oar_status_t OAR_CALL device_enumerate(const oar_host_t* host, uint32_t* 
 }
 
 /* Yours: this is the place for contexts, threads and clocks; it may take its time. Options are text, and unknown ones
- * are ignored. */
+ * are ignored; extensions that must be understood are not. */
 static oar_status_t OAR_CALL device_open(const oar_host_t* host, uint32_t index, const oar_options_t* options,
                                          oar_device_t** out_device) {
-  (void)options;
+  if (oar_kit_options_check(host, options) != OAR_OK) return OAR_UNSUPPORTED;
   /* A failure notes its text on this thread and returns, in one line. Say what was asked for and what there is. */
   if (index != 0) return oar_kit_error(host, OAR_INVALID_ARGUMENT, 0, "there is no null:%u, only null:0", index);
   oar_device_t* device = malloc(sizeof(*device));
@@ -158,7 +158,8 @@ static const oar_memory_table_t memory_table = {
  * Yours: enqueue and return; a failure on the queue is remembered and told by event_query and event_sync. */
 static oar_status_t OAR_CALL stream_create(oar_device_t* device, uint32_t queue, int32_t priority,
                                            oar_stream_t** out_stream) {
-  (void)queue, (void)priority;
+  (void)priority;
+  if (queue != 0) return oar_kit_error(device->host, OAR_INVALID_ARGUMENT, 0, "null has one queue, 0, not %u", queue);
   oar_stream_t* stream = malloc(sizeof(*stream));
   if (stream == NULL) return oar_kit_error(device->host, OAR_OUT_OF_MEMORY, 0, "null: no memory for a stream");
   stream->device = device;
@@ -217,8 +218,8 @@ static const oar_stream_table_t stream_table = {
  * yours. Yours: a library for somebody else's device has no tables above, and compares info->kind here. */
 static oar_status_t OAR_CALL pack_open(const oar_host_t* host, const oar_device_ref_t* ref,
                                        const oar_options_t* options, oar_pack_t** out_pack) {
-  (void)options;
   if (ref->device == NULL || !oar_kit_str_is(ref->info->kind, "null")) return OAR_REFUSED;
+  if (oar_kit_options_check(host, options) != OAR_OK) return OAR_UNSUPPORTED;
   oar_pack_t* pack = malloc(sizeof(*pack));
   if (pack == NULL) return oar_kit_error(host, OAR_OUT_OF_MEMORY, 0, "null: no memory for a pack");
   pack->device = ref->device;

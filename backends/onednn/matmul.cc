@@ -11,8 +11,8 @@ namespace {
 
 using dnnl::memory;
 
-// Below this many multiply-adds a library call costs more than the product.
-constexpr int64_t kSmall = 16384;
+// Below this many multiply-adds the simd pack is faster: 32x32x32 takes it 0.64 us, oneDNN 0.99; 8x128x128 4.7 and 2.3.
+constexpr int64_t kSmall = 40000;
 constexpr uint32_t kMaxDims = 10;
 
 // A product as oneDNN sees it: batch dimensions merged as far as all three operands allow, then the matrix.

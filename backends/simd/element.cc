@@ -75,22 +75,19 @@ void run_repeated(Tile tile, const oar_view_t& a, const oar_view_t& b, const oar
     tile(swapped ? row : x + i * size, swapped ? x + i * size : row, nullptr, to + i * out_size, std::min(width, n - i));
 }
 
+// Everything but dense operands of one shape that are too few for the pool.
 template <int N>
-oar_status_t run_elements(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_frame_t* frame) {
+[[gnu::noinline]] oar_status_t run_general(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_frame_t* frame) {
   const Element& element = *static_cast<const Element*>(decl->user);
   const oar_view_t& out = *frame->outputs[0];
-  const uint32_t dtype = frame->inputs[element.typed_input]->dtype;
-  // Bits are moved, not computed, by where: no detour by f32.
-  const bool half = is_half(dtype) && element.op != kWhere;
+  const uint32_t dtype = frame->inputs[element.typed_input]->dtype % kDtypes;
+  const Tile* tiles = pack->kernels.element[element.op];
+  if (element.op == kWhere && is_half(dtype))  // bits are moved, not computed: no detour by f32
+    return loop_run(pack, tiles[dtype], out, frame->inputs, N, Halves::as_bits);
+  if (is_half(dtype)) return loop_run(pack, tiles[OAR_DTYPE_F32], out, frame->inputs, N);
+  const Tile tile = tiles[dtype];
   int64_t n;
-  if (!half && alike<N>(frame, &n)) {
-    const Tile tile = pack->kernels.element[element.op][dtype % kDtypes];
-    const void* b = N > 1 ? frame->inputs[1]->data : nullptr;
-    const void* c = N > 2 ? frame->inputs[2]->data : nullptr;
-    if (n < kParallelElements) {
-      tile(frame->inputs[0]->data, b, c, out.data, n);
-      return OAR_OK;
-    }
+  if (alike<N>(frame, &n)) {
     Flat flat = {tile, {}, static_cast<char*>(out.data), {}, size_of(out.dtype)};
     for (int k = 0; k < N; ++k) {
       flat.in[k] = static_cast<const char*>(frame->inputs[k]->data);
@@ -101,18 +98,40 @@ oar_status_t run_elements(oar_pack_t* pack, const oar_kernel_decl_t* decl, const
   }
   if constexpr (N == 2) {
     const oar_view_t &a = *frame->inputs[0], &b = *frame->inputs[1];
-    int64_t width;
     const bool swapped = a.n_dims < b.n_dims;
-    if (!half && repeats(swapped ? b : a, swapped ? a : b, out, &width) && count_of(out) < kParallelElements) {
-      run_repeated(pack->kernels.element[element.op][dtype % kDtypes], swapped ? b : a, swapped ? a : b, out, width,
-                   swapped);
+    int64_t width;
+    if (count_of(out) < kParallelElements && repeats(swapped ? b : a, swapped ? a : b, out, &width)) {
+      run_repeated(tile, swapped ? b : a, swapped ? a : b, out, width, swapped);
       return OAR_OK;
     }
   }
-  if (element.op == kWhere)
-    return loop_run(pack, pack->kernels.element[kWhere][dtype % kDtypes], out, frame->inputs, N, Halves::as_bits);
-  return loop_run(pack, pack->kernels.element[element.op][half ? uint32_t{OAR_DTYPE_F32} : dtype % kDtypes], out, frame->inputs,
-                  N);
+  return loop_run(pack, tile, out, frame->inputs, N);
+}
+
+// alike for one dimension, the case whose nanoseconds count. False where it is not sure.
+template <int N>
+inline bool alike_vectors(const oar_frame_t* frame, int64_t* out_n) {
+  const oar_view_t& out = *frame->outputs[0];
+  if (out.n_dims != 1 || out.strides[0] != 1) return false;
+  const int64_t n = out.shape[0];
+  for (int k = 0; k < N; ++k) {
+    const oar_view_t& x = *frame->inputs[k];
+    if (x.n_dims != 1 || x.shape[0] != n || x.strides[0] != 1) return false;
+  }
+  *out_n = n;
+  return true;
+}
+
+template <int N>
+oar_status_t run_elements(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_frame_t* frame) {
+  const Element& element = *static_cast<const Element*>(decl->user);
+  const uint32_t dtype = frame->inputs[element.typed_input]->dtype % kDtypes;
+  int64_t n;
+  if (is_half(dtype) || !(alike_vectors<N>(frame, &n) || alike<N>(frame, &n)) || n >= kParallelElements)
+    return run_general<N>(pack, decl, frame);
+  pack->kernels.element[element.op][dtype](frame->inputs[0]->data, N > 1 ? frame->inputs[1]->data : nullptr,
+                                           N > 2 ? frame->inputs[2]->data : nullptr, frame->outputs[0]->data, n);
+  return OAR_OK;
 }
 
 oar_status_t run_cast(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_frame_t* frame) {

@@ -86,7 +86,8 @@ oar_status_t run_matmul(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_fr
   job.b_row = stride_of(*job.b, 2, job.n);
   job.b_col = stride_of(*job.b, 1, 1);
   job.out_row = stride_of(out, 2, job.n);
-  job.pack = job.b_col != 1 || job.k * job.n > kPanel * kDepth;
+  // A few rows read b once: packing it would be a second time.
+  job.pack = job.b_col != 1 || (job.m >= 12 && job.k * job.n > kPanel * kDepth);
   job.row_strips = (job.m + kStrip - 1) / kStrip;
   job.column_panels = job.pack ? (job.n + kPanel - 1) / kPanel : 1;
   const int64_t units = count / (job.m * job.n) * job.row_strips * job.column_panels;

@@ -9,22 +9,10 @@
 #include <string>
 
 #include "core/base/settings.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define OAR_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define OAR_ASAN 1
-#endif
-#endif
-#ifdef OAR_ASAN
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(p, n) (void(p), void(n))
-#define ASAN_UNPOISON_MEMORY_REGION(p, n) (void(p), void(n))
-#endif
+#include "core/device/thread_store.h"
 
 namespace oarlock {
+using namespace thread_store;
 namespace {
 
 uint64_t machine_bytes() {
@@ -74,52 +62,8 @@ class HostCache final : public BlockCache {
   void mark_used(const Block& b, uint64_t used) override { ASAN_UNPOISON_MEMORY_REGION(b.data, used); }
 };
 
-// A thread's own free lists. Classes up to 32 KiB; a list longer than kKeep goes back in part.
-constexpr uint32_t kClasses = 37;
-constexpr uint64_t kSmall = 32u << 10;
-constexpr int kKeep = 64;
-constexpr uint32_t kObjectClasses = 24;   // multiples of 32 bytes
-struct Store {
-  struct List {
-    void* head = nullptr;
-    int n = 0;
-  };
-  List list[kClasses];
-  List objects[kObjectClasses];
-};
-// An initial-exec pointer: 1 ns against 4 for a thread_local with a destructor. The key's destructor empties the store of
-// a thread that ends; the main thread's stays, since nothing is torn down at exit.
-__attribute__((tls_model("initial-exec"))) thread_local Store* tls_store = nullptr;
 __attribute__((tls_model("initial-exec"))) thread_local bool tls_ended = false;
 pthread_key_t store_key;
-
-#ifdef OAR_ASAN
-struct Poke {   // links live in poisoned memory
-  explicit Poke(void* p) : p_(p) { ASAN_UNPOISON_MEMORY_REGION(p_, sizeof(void*)); }
-  ~Poke() { ASAN_POISON_MEMORY_REGION(p_, sizeof(void*)); }
-  void* p_;
-};
-#else
-struct Poke {
-  explicit Poke(void*) {}
-};
-#endif
-
-void* pop(Store::List& l) {
-  void* p = l.head;
-  if (p) {
-    Poke open(p);
-    l.head = *static_cast<void**>(p);
-    --l.n;
-  }
-  return p;
-}
-void push(Store::List& l, void* p) {
-  Poke open(p);
-  *static_cast<void**>(p) = l.head;
-  l.head = p;
-  ++l.n;
-}
 
 uint64_t class_bytes(uint32_t index) {
   if (index == 0) return 64;
@@ -140,7 +84,10 @@ void drain(void* p) {
     }
   delete store;
 }
-__attribute__((noinline)) Store* make_store() {
+}  // namespace
+
+thread_local Store* thread_store::tls_store = nullptr;
+Store* thread_store::make() {
   static std::once_flag once;
   std::call_once(once, [] { pthread_key_create(&store_key, drain); });
   if (tls_ended) return nullptr;   // another destructor of this thread still frees: go without
@@ -148,9 +95,6 @@ __attribute__((noinline)) Store* make_store() {
   pthread_setspecific(store_key, tls_store);
   return tls_store;
 }
-inline Store* store() { return tls_store ? tls_store : make_store(); }
-
-}  // namespace
 
 BlockCache& host_memory() {
   static HostCache* cache = new HostCache;
@@ -161,7 +105,7 @@ Result<Block> host_allocate(uint64_t size_bytes) {
   if (size_bytes == 0) return Block{};
   if (size_bytes <= kSmall) {
     SizeClass c = size_class(size_bytes);
-    if (Store* s = store()) {
+    if (Store* s = get()) {
       if (void* p = pop(s->list[c.index])) {
         ASAN_UNPOISON_MEMORY_REGION(p, size_bytes);
         return Block{p, 0, c.size_bytes};
@@ -174,7 +118,7 @@ Result<Block> host_allocate(uint64_t size_bytes) {
 void host_free(const Block& block) noexcept {
   if (block.size_bytes == 0) return;
   if (block.size_bytes <= kSmall) {
-    if (Store* s = store()) {
+    if (Store* s = get()) {
       Store::List& l = s->list[size_class(block.size_bytes).index];
       ASAN_POISON_MEMORY_REGION(block.data, block.size_bytes);
       push(l, block.data);
@@ -193,31 +137,19 @@ MemoryStats host_stats() {
   return m;
 }
 
-void* object_allocate(size_t size_bytes) {
-  uint32_t c = uint32_t((size_bytes + 31) / 32 - 1);
-  size_t room = (c + 1) * 32;
-  if (c < kObjectClasses)
-    if (Store* s = store())
-      if (void* p = pop(s->objects[c])) {
-        ASAN_UNPOISON_MEMORY_REGION(p, room);
+void* thread_store::slow_allocate(size_t size_bytes) {
+  if (get() && tls_store) {   // the store may just have been made
+    uint32_t c = uint32_t((size_bytes + 31) / 32 - 1);
+    if (c < kObjectClasses)
+      if (void* p = pop(tls_store->objects[c])) {
+        ASAN_UNPOISON_MEMORY_REGION(p, (c + 1) * 32);
         return p;
       }
-  void* p = std::malloc(room);
+  }
+  void* p = std::malloc((size_bytes + 31) / 32 * 32);
   if (!p) throw std::bad_alloc();
   return p;
 }
-void object_free(void* p, size_t size_bytes) noexcept {
-  uint32_t c = uint32_t((size_bytes + 31) / 32 - 1);
-  if (c < kObjectClasses)
-    if (Store* s = store()) {
-      Store::List& l = s->objects[c];
-      if (l.n < 4096) {
-        ASAN_POISON_MEMORY_REGION(p, (c + 1) * 32);
-        push(l, p);
-        return;
-      }
-    }
-  std::free(p);
-}
+void thread_store::slow_free(void* p, size_t) noexcept { std::free(p); }
 
 }  // namespace oarlock

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "core/device/memory.h"
+#include "core/device/thread_store.h"
 
 namespace oarlock {
 
@@ -11,9 +12,5 @@ Result<Block> host_allocate(uint64_t size_bytes);
 void host_free(const Block& block) noexcept;
 BlockCache& host_memory();
 MemoryStats host_stats();   // with what this thread holds settled
-
-// Objects of one size from a store per thread: tensor and storage headers, tape nodes.
-void* object_allocate(size_t size_bytes);   // never null: throws std::bad_alloc
-void object_free(void* p, size_t size_bytes) noexcept;
 
 }  // namespace oarlock

@@ -235,9 +235,12 @@ Status take(Plugin& p) {
   bool found = false;
   for (const auto& e : file->exports) found |= e == "oar_plugin_query";
   if (!found) return {Code::bad_data, "it does not export oar_plugin_query, so it is no plugin of Oarlock."};
-  if (file->exports.size() > 1)
-    p.info.warnings.push_back("exports " + std::to_string(file->exports.size()) + " symbols, one is right; also: " +
-                              (file->exports[0] == "oar_plugin_query" ? file->exports[1] : file->exports[0]));
+  if (file->exports.size() > 1) {
+    std::string more;
+    for (size_t i = 0, named = 0; i < file->exports.size() && named < 10; ++i)
+      if (file->exports[i] != "oar_plugin_query") more += (named++ ? ", " : "") + file->exports[i];
+    p.info.warnings.push_back("exports " + std::to_string(file->exports.size()) + " symbols, one is right; also: " + more);
+  }
   for (const auto& n : file->needed)
     if (n.rfind("liboarlock", 0) == 0) return {Code::bad_data, "it links " + n + "; a plugin links nothing of Oarlock."};
   OAR_TRY(check_manifest(path, *file));

@@ -29,7 +29,8 @@ uint64_t timeout_ns() {
   return ms > 0 ? uint64_t(ms) * 1'000'000 : UINT64_MAX;
 }
 
-// Frees staging memory whose copy is over. The stream's lock is held.
+// Frees staging memory whose copy is over. The stream's lock is held. An error that a query tells stays on the stream and
+// is met again by whoever waits.
 void collect(Stream& s) {
   const auto& t = *s.device->plugin->stream;
   while (!s.pending.empty() && t.event_query(s.pending.front().event) != OAR_NOT_READY) {

@@ -27,62 +27,13 @@ pthread_key_t cache_key;
 
 }  // namespace
 
-void make_key(const Call& call, Key& key) {
-  key.push(uint64_t(call.op.id) | uint64_t(call.device->index) << 16 | uint64_t(call.n_inputs) << 24 | uint64_t(call.n_attrs) << 48 |
-           uint64_t(call.with_hidden) << 56 | uint64_t(call.decompose) << 57 | uint64_t(call.route) << 58);
-  if (call.only) key.push(reinterpret_cast<uint64_t>(call.only));
-  for (int i = 0; i < call.n_inputs; ++i) {
-    const TensorImpl* t = call.inputs[i];
-    if (!t) {
-      key.push(0);
-      continue;
-    }
-    uint64_t address = t->device->addressable ? reinterpret_cast<uint64_t>(t->view.data) : t->view.byte_offset;
-    uint64_t alignment = (address & 63) == 0 ? 6 : uint64_t(__builtin_ctzll(address));
-    key.push(1 | uint64_t(t->dtype) << 8 | uint64_t(t->shape.rank) << 16 | alignment << 24 | uint64_t(t->contiguous) << 32 |
-             uint64_t(t->storage != nullptr) << 33 | uint64_t(t->device->index) << 40);
-    for (int k = 0; k < t->shape.rank; ++k) key.push(uint64_t(t->shape.d[k].n));
-    if (!t->contiguous)
-      for (int k = 0; k < t->shape.rank; ++k) key.push(uint64_t(t->strides[k]));
-  }
-  for (uint32_t i = 0; i < call.n_attrs; ++i) {
-    const oar_attr_t& a = call.attrs[i];
-    key.push(uint64_t(a.type) | uint64_t(a.is_set) << 16 | a.count << 24);
-    if (!a.is_set) continue;
-    switch (a.type) {
-      case OAR_ATTR_STRING:
-        for (uint64_t at = 0; at < a.count && key.fits; at += 8) {
-          uint64_t w = 0;
-          std::memcpy(&w, a.value.str + at, std::min<uint64_t>(8, a.count - at));
-          key.push(w);
-        }
-        break;
-      case OAR_ATTR_INTS:
-      case OAR_ATTR_FLOATS:
-        for (uint64_t k = 0; k < a.count && key.fits; ++k) key.push(uint64_t(a.value.ints[k]));
-        break;
-      default: key.push(uint64_t(a.value.i));
-    }
-  }
-  // Two lanes, so that one product does not wait for the other.
-  uint64_t a = uint64_t(key.n), b = 0x2545F4914F6CDD1Dull;
-  int i = 0;
-  for (; i + 1 < key.n; i += 2) {
-    a = (a ^ key.word[i]) * 0x9E3779B97F4A7C15ull;
-    b = (b ^ key.word[i + 1]) * 0xD6E8FEB86659FD93ull;
-    a ^= a >> 32;
-    b ^= b >> 32;
-  }
-  if (i < key.n) a = (a ^ key.word[i]) * 0x9E3779B97F4A7C15ull;
-  key.hash = (a ^ a >> 29) * 31 + (b ^ b >> 29);
-}
-
 const char* route_name(Kind kind) {
   switch (kind) {
     case Kind::promote: return "promotion";
     case Kind::kernel: return "kernel";
     case Kind::decomposition: return "decomposition";
     case Kind::reference: return "reference";
+    case Kind::memory: return "memory copy";
     case Kind::fallback: return "fallback";
   }
   return "";
@@ -129,6 +80,13 @@ Cache& Cache::of_thread() {
   return *c;
 }
 
+// Keys are a few words: a loop beats the call of memcmp.
+static inline bool same(const uint64_t* a, const uint64_t* b, int n) {
+  uint64_t differ = 0;
+  for (int i = 0; i < n; ++i) differ |= a[i] ^ b[i];
+  return differ == 0;
+}
+
 Entry* Cache::find(const Key& key) {
   if (uint64_t g = generation.load(std::memory_order_acquire); g != generation_) [[unlikely]] {
     clear();
@@ -138,7 +96,7 @@ Entry* Cache::find(const Key& key) {
   for (int i = 0; i < kWays; ++i) {
     Entry* e = set[i].get();
     if (!e) return nullptr;
-    if (e->hash == key.hash && e->key.size() == size_t(key.n) && !std::memcmp(e->key.data(), key.word, size_t(key.n) * 8)) {
+    if (e->hash == key.hash && e->key.size() == size_t(key.n) && same(e->key.data(), key.word, key.n)) {
       e->used = ++tick_;
       return e;
     }

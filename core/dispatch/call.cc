@@ -1,6 +1,7 @@
 #include "core/dispatch/call.h"
 
 #include "core/autograd/tape.h"
+#include "core/dispatch/key.h"
 #include "core/dispatch/run.h"
 #include "core/profile/trace.h"
 
@@ -107,7 +108,7 @@ inline bool straight(const Call& c, Tensor* output, Status* status) {
   if (!key.fits) [[unlikely]] return false;
   Entry* e = Cache::of_thread().find(key);
   if (!e || !e->simple) [[unlikely]] return false;
-  Result<TensorImpl*> made = allocate_tensor(*e->device, e->dtypes[0], e->shapes[0], nullptr);
+  Result<TensorImpl*> made = allocate_like(*e->like.impl(), e->like_bytes);
   if (!made) [[unlikely]] {
     *status = Status(made.status().code(), std::string(c.op.def->name) + ": " + std::string(made.status().text()));
     return true;

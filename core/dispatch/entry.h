@@ -31,7 +31,7 @@ struct Call {
   DeviceState* device = nullptr;    // where it runs
 };
 
-// The signature as words: whatever may change the choice of a kernel or the shape of an output.
+// The signature of a call; key.h fills it in.
 struct Key {
   static constexpr int kMost = 448;
   uint64_t word[kMost];
@@ -43,9 +43,9 @@ struct Key {
     else fits = false;
   }
 };
-void make_key(const Call& call, Key& key);
 
-enum class Kind : uint8_t { promote, kernel, decomposition, reference, fallback };
+// memory: a copy without a kernel, which every device can do.
+enum class Kind : uint8_t { promote, kernel, decomposition, reference, memory, fallback };
 const char* route_name(Kind kind);
 
 struct Entry : std::enable_shared_from_this<Entry> {
@@ -70,6 +70,8 @@ struct Entry : std::enable_shared_from_this<Entry> {
   std::vector<std::vector<int64_t>> strides;   // of outputs that are not row-major
   bool dynamic = false;             // some size is known only afterwards
   bool launch = true;               // false: every output is empty
+  Tensor like;                      // of the one output of a simple entry: its geometry
+  uint64_t like_bytes = 0;
   bool simple = false;              // a kernel on the host, one output, nothing to arrange: the straight line in call()
   std::string reason;               // why nothing better took it
   bool warned = false;

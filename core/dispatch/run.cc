@@ -1,3 +1,4 @@
+#include "core/dispatch/key.h"
 #include "core/dispatch/run.h"
 
 #include <cstring>
@@ -318,6 +319,9 @@ Status run_entry(Entry& e, const Call& call, std::vector<Tensor>& outputs) {
                      std::string(c.op.def->name) + (e.prepared ? ": launch" : ": run") + " in " + e.kernel.pack->plugin->info.name);
     OAR_TRY(launch_kernel(e, c, views, out, stream, &refused));
     if (refused) return Status(Code::refused, "");
+  } else if (e.kind == Kind::memory) {
+    OAR_TRACE_STOP(std::string(c.op.def->name) + ": copied by the device's memory table");
+    OAR_TRY(copy_elements(*c.inputs[0], *out.made[0]));
   } else {
     OAR_TRACE_STOP(std::string(c.op.def->name) + ": reference on the host");
     OAR_TRY(run_reference(e, c, views, out));

@@ -215,6 +215,9 @@ Verdict ask(const Kernel& k, const Call& c, Entry& e, Operands& operands, bool k
     operands.strides = offered;
     return v;
   }
+  if (!OAR_HAS(&prepared.value, workspace_alignment) || prepared.value.struct_size > OAR_OUT_ROOM)
+    return {.failed = true, .reason = "kernel.prepare: " + k.pack->plugin->info.name + " wrote struct_size " +
+                                      std::to_string(prepared.value.struct_size) + " into what it prepared; it has to be left or be sizeof the struct."};
   auto give_up = [&](std::string why, bool layout) {
     d.release(prepared.value.state);
     operands.strides = offered;
@@ -363,6 +366,10 @@ Result<std::shared_ptr<Entry>> make_entry(const Call& c, std::vector<Candidate>*
     if (chosen && !log) {
       e->simple = e->kind == Kind::kernel && c.device->is_host() && e->n_outputs == 1 && def.outputs.count == 1 && !e->make_contiguous &&
                   !e->workspace_bytes && !e->dynamic && !c.op.mutated && e->strides.empty() && c.n_inputs <= 8;
+      if (e->simple) {
+        e->like = Tensor::adopt(make_tensor(*c.device, e->dtypes[0], e->shapes[0], nullptr, nullptr, 0));
+        e->like_bytes = size_bytes(e->dtypes[0], uint64_t(count(e->shapes[0])));
+      }
       return e;
     }
     if (c.route == Route::kernel && !log)
@@ -380,6 +387,11 @@ Result<std::shared_ptr<Entry>> make_entry(const Call& c, std::vector<Candidate>*
   if (device_reference && c.route != Route::decomposition && c.route != Route::kernel) {
     consider({"core", "reference", 0, false, ""});
     e->kind = Kind::reference;
+    if (!log) return e;
+  }
+  if (def.role == op::Role::copy && !c.device->is_host() && c.route == Route::dispatch) {
+    consider({"core", "memory copy", 0, false, ""});
+    e->kind = Kind::memory;
     if (!log) return e;
   }
   if (log) {

@@ -42,8 +42,8 @@ std::string InferCall::expression_text(const Item& it) const {
         Part b = std::move(stack.back());
         stack.pop_back();
         Part& a = stack.back();
-        if (a.rank < rank) a.text = "(" + a.text + ")";
-        if (b.rank < rank || (b.rank == rank && (k.op == '/' || k.op == '-'))) b.text = "(" + b.text + ")";
+        if (a.rank < rank) a.text = std::string("(") + a.text + ")";
+        if (b.rank < rank || (b.rank == rank && (k.op == '/' || k.op == '-'))) b.text = std::string("(") + b.text + ")";
         a = {rank ? a.text + k.op + b.text : a.text + " " + k.op + " " + b.text, rank};
       }
     }

@@ -104,6 +104,7 @@ struct ViewCall {
   Attrs attrs;
   const Shape& in;
   const int64_t* in_strides;     // null while tracing: shapes only
+  bool in_contiguous;            // row-major without gaps
   Shape out{};
   int64_t out_strides[kMaxRank];
   int64_t out_offset = 0;        // elements from the start of the input

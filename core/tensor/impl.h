@@ -2,10 +2,12 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <new>
 
 #include <oarlock/base/tensor.h>
 
 #include "core/device/device.h"
+#include "core/device/host_memory.h"
 
 namespace oarlock {
 
@@ -45,6 +47,29 @@ TensorImpl* make_tensor(DeviceState& device, DType dtype, const Shape& shape, co
 // Uninitialised. The sizes are known and their product fits.
 Result<TensorImpl*> allocate_tensor(DeviceState& device, DType dtype, const Shape& shape, Stream* stream,
                                     const int64_t* strides = nullptr);
+// Uninitialised host memory in the geometry of a prototype, which is row-major. The usual output.
+inline Result<TensorImpl*> allocate_like(const TensorImpl& like, uint64_t bytes) {
+  Result<Block> block = host_allocate(bytes);
+  if (!block) [[unlikely]] return std::move(block.status());
+  auto* s = new (object_allocate(sizeof(Storage))) Storage;
+  s->device = like.device;
+  s->block = *block;
+  auto* t = new (object_allocate(sizeof(TensorImpl))) TensorImpl;
+  t->dtype = like.dtype;
+  t->contiguous = true;
+  t->storage = s;
+  t->device = like.device;
+  t->view = like.view;
+  t->view.data = block->data;
+  t->view.shape = reinterpret_cast<const int64_t*>(t->shape.d);
+  t->view.strides = t->strides;
+  t->shape.rank = like.shape.rank;
+  for (int i = 0; i < like.shape.rank; ++i) {
+    t->shape.d[i] = like.shape.d[i];
+    t->strides[i] = like.strides[i];
+  }
+  return t;
+}
 // An alias of the elements of t with a geometry of its own. offset: in elements.
 TensorImpl* alias_tensor(const TensorImpl& t, const Shape& shape, const int64_t* strides, int64_t offset);
 // Shape, dtype and device of t, no elements.

@@ -22,6 +22,14 @@ extern constinit const OpDef def = define({
 
 #include "rules.h"
 namespace oarlock::op::reshape_ {
+static bool row_major(const Shape& to, int64_t* out_strides) {
+  int64_t n = 1;
+  for (int i = to.rank - 1; i >= 0; --i) {
+    out_strides[i] = n;
+    n *= std::max<int64_t>(to(i), 1);
+  }
+  return true;
+}
 // Strides for `to` over memory of shape `from`, axes that lie together joined and cut anew; false if there are none.
 static bool restride(const Shape& from, const int64_t* strides, const Shape& to, int64_t* out_strides) {
   Shape f;
@@ -31,14 +39,7 @@ static bool restride(const Shape& from, const int64_t* strides, const Shape& to,
       fs[f.rank] = strides[i];
       f.push(from[i]);
     }
-  if (count(from) == 0) {
-    int64_t n = 1;
-    for (int i = to.rank - 1; i >= 0; --i) {
-      out_strides[i] = n;
-      n *= std::max<int64_t>(to(i), 1);
-    }
-    return true;
-  }
+  if (count(from) == 0) return row_major(to, out_strides);
   int i = 0, k = 0;
   while (i < f.rank && k < to.rank) {
     int i_end = i + 1, k_end = k + 1;
@@ -89,6 +90,7 @@ static bool view(ViewCall& c) {
     return c.fail("shape disagrees: " + both() + " (" + to_string(want) + "). Give sizes whose product is " + to_string(have) +
                   ", or one -1");
   }
+  if (c.in_strides && c.in_contiguous) return row_major(c.out, c.out_strides);
   return !c.in_strides || restride(c.in, c.in_strides, c.out, c.out_strides);
 }
 static void gradient(GradientCall& c) { c.set(0, reshape(c.dout(0), c.in(0).shape())); }

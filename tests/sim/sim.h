@@ -9,7 +9,7 @@
 
 #include "kit.h"
 
-enum { SIM_MAX_DIMS = 16, SIM_TEXT = 192 };
+enum { SIM_MAX_DIMS = 16, SIM_TEXT = 192, SIM_QUEUES = 4 };
 
 /* ---------------------------------------------------------------- Memory: sim_memory.c */
 typedef enum sim_state {

@@ -69,7 +69,7 @@ static const oar_space_info_t* const host_pooled[] = {&space_host_pooled};
 
 #define SIM_STORAGE ((uint64_t)0x1ffffe) /* every type of whole bytes */
 #define SIM_INFO(uuid_text, space_list)                                                                            \
-  {sizeof(oar_device_info_t), 12, OAR_STR("sim"), OAR_STR("Oarlock sim"), OAR_STR(uuid_text), {"", 0}, 1, 4,       \
+  {sizeof(oar_device_info_t), 12, OAR_STR("sim"), OAR_STR("Oarlock sim"), OAR_STR(uuid_text), {"", 0}, 1, SIM_QUEUES, \
    space_list, SIM_STORAGE, OAR_KIT_NUMBERS | OAR_KIT_BOOL}
 static const oar_device_info_t infos[2][2] = {
     {SIM_INFO("sim-0", self_pooled), SIM_INFO("sim-1", self_pooled)},
@@ -96,6 +96,7 @@ static oar_status_t OAR_CALL device_open(const oar_host_t* host, uint32_t index,
                                          oar_device_t** out_device) {
   char text[64];
   if (index >= device_count()) return oar_kit_error(host, OAR_INVALID_ARGUMENT, 0, "there is no sim:%u", index);
+  if (oar_kit_options_check(host, options) != OAR_OK) return OAR_UNSUPPORTED;
   oar_device_t* device = calloc(1, sizeof(*device));
   if (device == NULL) return oar_kit_error(host, OAR_OUT_OF_MEMORY, 0, "sim: no host memory for the device");
   device->host = host;

@@ -345,8 +345,8 @@ const oar_kernel_table_t sim_kernel_table = {
 /* ---------------------------------------------------------------- Pack */
 static oar_status_t OAR_CALL pack_open(const oar_host_t* host, const oar_device_ref_t* ref,
                                        const oar_options_t* options, oar_pack_t** out_pack) {
-  (void)options;
   if (ref->device == NULL || !oar_kit_str_is(ref->info->kind, "sim")) return OAR_REFUSED;
+  if (oar_kit_options_check(host, options) != OAR_OK) return OAR_UNSUPPORTED;
   oar_pack_t* pack = malloc(sizeof(*pack));
   if (pack == NULL) return oar_kit_error(host, OAR_OUT_OF_MEMORY, 0, "sim: no host memory for a pack");
   *pack = (oar_pack_t){host, ref->device};

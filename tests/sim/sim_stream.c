@@ -205,7 +205,9 @@ void* sim_worker(void* context) {
 /* ---------------------------------------------------------------- Streams */
 static oar_status_t OAR_CALL stream_create(oar_device_t* device, uint32_t queue, int32_t priority,
                                            oar_stream_t** out_stream) {
-  (void)queue, (void)priority;
+  (void)priority;
+  if (queue >= SIM_QUEUES)
+    return oar_kit_error(device->host, OAR_INVALID_ARGUMENT, 0, "sim has queues 0 to %d, not %u", SIM_QUEUES - 1, queue);
   oar_stream_t* stream = calloc(1, sizeof(*stream));
   if (stream == NULL) return oar_kit_error(device->host, OAR_OUT_OF_MEMORY, 0, "sim: no host memory for a stream");
   stream->device = device;

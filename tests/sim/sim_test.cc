@@ -37,6 +37,19 @@ TEST(SimLoad, RefusesSettingsItCannotRead) {
   EXPECT_EQ(Sim({{"memory_bytes", "99999999999999999999"}}).status, OAR_INVALID_ARGUMENT);
 }
 
+TEST(SimLoad, RefusesWhatItDoesNotHave) {
+  Sim sim;
+  oar_stream_t* stream = nullptr;
+  EXPECT_EQ(sim.p.stream->create(sim.device, 4, 0, &stream), OAR_INVALID_ARGUMENT);
+  oar_device_t* device = nullptr;
+  EXPECT_EQ(sim.p.device->open(raw_host(), 1, nullptr, &device), OAR_INVALID_ARGUMENT);
+  oar_ext_t ext{sizeof(oar_ext_t), 0, OAR_EXT_MUST_UNDERSTAND | 5, nullptr};
+  oar_options_t options{};
+  options.struct_size = sizeof(options);
+  options.ext = &ext;
+  EXPECT_EQ(sim.p.device->open(raw_host(), 0, &options, &device), OAR_UNSUPPORTED);
+}
+
 TEST(SimMemory, CannotBeReadByTheHost) {
   Sim sim;
   Array x = sim.upload<float>({4}, {1, 2, 3, 4});

@@ -22,7 +22,8 @@
  *             wrong by ignoring an added field, the host sees so from its abi_minor and refuses for it.
  * Errors.     Return a status. Before returning a failure, on that same thread, call host->error_set.
  *             OAR_REFUSED is no failure: it says "not me", with a reason, and the host asks the next.
- *             What goes wrong later, on a queue, sticks to the stream and surfaces at event_sync.
+ *             What goes wrong later, on a queue, sticks to the stream: event_query tells it and leaves it there;
+ *             event_sync tells it, and may lift it, so that what is enqueued afterwards runs again.
  * Ownership.  Who creates destroys. Arguments are borrowed until the call returns: copy what you keep.
  *             What a plugin hands out as const lives until the object it came from is closed.
  *             The host closes, destroys and releases only what is idle: no launch of it is in flight.

@@ -17,16 +17,19 @@ class MeasureError(Exception):
     pass
 
 
-def questions(model):
-    """C expressions whose values make up the layout, in the order of the lock file."""
+def questions(model, headers):
+    """C expressions whose values make up the layout of these headers, in the order of the lock file."""
     out = []
     for s in model.structs.values():
+        if s.header not in headers:
+            continue
         out += [f"sizeof({s.name})", f"_Alignof({s.name})"]
         for path, _ in members(s.fields):
             out += [f"offsetof({s.name}, {path})", f"sizeof((({s.name}*)0)->{path})"]
     for e in model.enums:
-        out += [name for name, _ in e.constants]
-    out += [name for name, value in model.macros.items() if value is not None]
+        if e.header in headers:
+            out += [name for name, _ in e.constants]
+    out += [name for name, value in model.macros.items() if value is not None and model.macro_headers[name] in headers]
     return out
 
 
@@ -40,7 +43,7 @@ def members(fields, prefix=""):
 
 def measure(model, compiler, include_dir, headers):
     """{expression: value} by one compiler."""
-    asked = questions(model)
+    asked = questions(model, headers)
     word = 'ull, '.join(str(w) for w in struct.unpack("<2Q", MAGIC)) + "ull"
     lines = [f'#include "oarlock/{h}"' for h in headers]
     lines += ["__attribute__((used)) const unsigned long long oar_layout[] = {", f"  {word}, {len(asked)}ull,"]
@@ -51,7 +54,7 @@ def measure(model, compiler, include_dir, headers):
         done = subprocess.run([compiler, "-std=c11", "-c", f"-I{include_dir}", str(source), "-o", str(target)],
                               capture_output=True, text=True)
         if done.returncode != 0:
-            raise MeasureError(f"{compiler}: {done.stderr}")
+            raise MeasureError(f"{compiler}: {done.stderr[:800]}")
         data = target.read_bytes()
     at = data.find(MAGIC)
     if at < 0:

@@ -96,6 +96,7 @@ class Model:
     aliases: dict = field(default_factory=dict)     # oar_status_t -> int32_t
     exports: list = field(default_factory=list)
     macros: dict = field(default_factory=dict)      # OAR_ABI_VERSION -> 1, functions like OAR_HAS -> None
+    macro_headers: dict = field(default_factory=dict)
 
     @property
     def tables(self):
@@ -325,6 +326,7 @@ def parse(include_dir=HEADERS, headers=None):
     for h in headers:
         text = (include_dir / "oarlock" / h).read_text()
         for m in re.finditer(r"^#define (OAR_\w+)(\(|[ \t]+(\d+)u?\b)?", text, re.M):
+            model.macro_headers[m.group(1)] = h
             model.macros[m.group(1)] = int(m.group(3)) if m.group(3) else None
     return model
 

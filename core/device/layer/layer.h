@@ -47,7 +47,7 @@ const oar_host_t* layer_host(const oar_host_t* host);
 
 // A plugin that checks each call and passes it on to `inner`; calls that break a rule are refused with
 // OAR_INVALID_ARGUMENT, or skipped where there is no status. Returns `inner` itself, with a line in the log, once the
-// slots are used up: 16 layers in one process.
+// slots are used up: 32 layers in one process.
 const oar_plugin_t* layer_validate(const oar_plugin_t* inner, const oar_host_t* host);
 // A plugin whose calls go to `recorder` on the way to `inner`. The recorder must live as long as the process.
 const oar_plugin_t* layer_trace(const oar_plugin_t* inner, const oar_host_t* host, Recorder* recorder);

@@ -1,7 +1,9 @@
 #include "core/device/layer/record.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <set>
 
 namespace oarlock {
 namespace layer {
@@ -209,6 +211,30 @@ std::string write_log(const std::vector<std::string>& bodies) {
 
 using namespace layer;
 
+namespace {
+
+// Recorders that write. Never destroyed, for it is read at exit.
+struct OpenRecorders {
+  std::mutex mutex;
+  std::set<Recorder*> all;
+};
+OpenRecorders& open_recorders() {
+  static auto* open = [] {
+    std::atexit([] {
+      std::set<Recorder*> all;
+      {
+        std::lock_guard lock(open_recorders().mutex);
+        all = open_recorders().all;
+      }
+      for (Recorder* r : all) (void)r->close();
+    });
+    return new OpenRecorders;
+  }();
+  return *open;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Recorder>> Recorder::create(const std::string& path) {
   auto r = std::make_unique<Recorder>();
   r->path_ = path;
@@ -218,6 +244,9 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const std::string& path) {
   std::string h = header();
   if (std::fwrite(h.data(), 1, h.size(), r->file_) != h.size())
     return Status(Code::internal, "record: writing " + path + " failed: " + std::strerror(errno));
+  r->open_ = true;
+  std::lock_guard lock(open_recorders().mutex);
+  open_recorders().all.insert(r.get());
   return r;
 }
 
@@ -232,6 +261,10 @@ void Recorder::write(std::string_view body) {
 }
 
 Status Recorder::close() {
+  if (open_.exchange(false)) {
+    std::lock_guard lock(open_recorders().mutex);
+    open_recorders().all.erase(this);
+  }
   std::lock_guard lock(mutex_);
   if (!file_) return {};
   TreeWriter w;

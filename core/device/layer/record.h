@@ -51,9 +51,10 @@ class Recorder {
   // Shown after each call, on the calling thread, one at a time. Set it before the first call.
   void set_listener(std::function<void(const TracedCall&)> listener) { listener_ = std::move(listener); }
   bool has_listener() const { return bool(listener_); }
-  bool has_file() const { return file_ != nullptr; }
+  bool has_file() const { return open_.load(std::memory_order_relaxed); }
 
-  // Ends the file with its trailer; nothing is recorded afterwards. What went wrong while writing shows here.
+  // Ends the file with its trailer; nothing is recorded afterwards. What went wrong while writing shows here. Recorders
+  // that are still open when the process exits in good order are closed then.
   Status close();
 
   // -- for the tracing layer
@@ -70,6 +71,7 @@ class Recorder {
   std::mutex mutex_;
   std::mutex listener_mutex_;
   std::FILE* file_ = nullptr;
+  std::atomic<bool> open_{false};
   std::string path_;
   bool failed_ = false;
   uint64_t calls_ = 0;

@@ -37,6 +37,14 @@ struct RecordedCall {
   bool ended = false, issued = false;
   Node result, error, out_args, outputs;
 };
+// An object of the plugin that replay created and nothing has destroyed yet.
+struct Live {
+  Handle kind = Handle::none;
+  void* object = nullptr;
+  void* owner = nullptr;                     // the device of memory, the pack of a stream that stream_open made
+  uint32_t space = 0;
+  const oar_kernel_decl_t* decl = nullptr;   // of a state; null: of the graph table
+};
 struct PendingCopy {
   std::vector<BuiltRegion> regions;
   uint64_t stream = 0;
@@ -87,6 +95,7 @@ class Replay {
 
   Status open(const std::string& path);
   Status run(const std::vector<std::string_view>& bodies);
+  void close();   // destroys what the recording left alive
   ReplayReport report;
 
   // For the host's functions.
@@ -108,8 +117,10 @@ class Replay {
   bool out_arguments(const Function& f, Builder* b, void** args);
   bool translate(const Function& f, const RecordedCall& c, Builder* b, void** args);
   const void* where(const Function& f, const Builder& b, void* const* args);
+  void note_created(const Function& f, void** args);
   void results(const Function& f, RecordedCall* c, Builder* b, void** args, oar_status_t status);
   void finish_copies(uint64_t event);
+  void gone(Handle kind, const void* object);
   void compare_outputs(RecordedCall* c, Builder* b, oar_status_t status);
   void map_decls(RecordedCall* c, const Node& recorded, uint32_t n, const oar_kernel_decl_t* const* decls);
   void difference(const RecordedCall& c, const std::string& text);
@@ -125,9 +136,9 @@ class Replay {
   std::map<uint64_t, PendingCopy> copies_;                             // by call
   std::map<uint64_t, std::pair<uint64_t, uint64_t>> events_;           // stream and call of the last record
   std::set<std::string> remarked_;
+  std::vector<Live> live_;
   std::map<uint64_t, uint64_t> device_index_;   // old device handle to index
   std::vector<std::vector<uint32_t>> space_flags_;
-  uint64_t trailer_calls_ = 0;
   bool trailer_ = false;
 };
 
@@ -216,9 +227,14 @@ const oar_writer_t kWriter = {sizeof(oar_writer_t), 0,
                               [](const oar_writer_t*, const void*, size_t) -> oar_status_t { return OAR_OK; }};
 
 const Function* find_function(std::string_view name) {
-  for (const Function& f : kFunctions)
-    if (name == std::string(f.table) + "." + f.name && std::strcmp(f.table, "host") != 0 && f.fn != Fn::plugin_get_table) return &f;
-  return nullptr;
+  static const auto* by_name = [] {
+    auto* map = new std::map<std::string, const Function*, std::less<>>;
+    for (const Function& f : kFunctions)
+      if (std::strcmp(f.table, "host") != 0 && f.fn != Fn::plugin_get_table) (*map)[std::string(f.table) + "." + f.name] = &f;
+    return map;
+  }();
+  auto it = by_name->find(name);
+  return it == by_name->end() ? nullptr : it->second;
 }
 
 // ---------------------------------------------------------------- opening
@@ -394,10 +410,27 @@ void Replay::map_decls(RecordedCall* c, const Node& recorded, uint32_t n, const 
   if (missing) difference(*c, std::to_string(missing) + " kernel declarations are gone, the first is of " + first);
 }
 
+void Replay::note_created(const Function& f, void** args) {
+  for (int i = 0; i < f.n_args; ++i) {
+    const Member& m = f.args[i];
+    if (!m.out()) continue;
+    void *room = *static_cast<void**>(args[i]), *now;
+    std::memcpy(&now, room, sizeof now);
+    if (m.type == Type::handle && now)
+      live_.push_back({m.handle, now, f.fn == Fn::pack_stream_open ? *static_cast<void**>(args[0]) : nullptr});
+    else if (m.type == Type::memory && f.fn == Fn::memory_alloc && now)
+      live_.push_back({Handle::memory, now, *static_cast<void**>(args[0]), *static_cast<uint32_t*>(args[1])});
+    else if (m.record && m.record->id == RecordId::prepared)
+      live_.push_back({Handle::state, static_cast<oar_prepared_t*>(room)->state, nullptr, 0,
+                       f.fn == Fn::kernel_decl_prepare ? *static_cast<const oar_kernel_decl_t**>(args[1]) : nullptr});
+  }
+}
+
 void Replay::results(const Function& f, RecordedCall* c, Builder* b, void** args, oar_status_t status) {
   const Node* recorded = c->ended && c->out_args.children.size() == f.n_args ? c->out_args.children.data() : nullptr;
-  if (f.fn == Fn::memory_unpin && status == OAR_OK) return;
-  if (!recorded || status != OAR_OK) return;
+  if (status != OAR_OK) return;
+  note_created(f, args);
+  if (!recorded) return;
   for (int i = 0; i < f.n_args; ++i) {
     const Member& m = f.args[i];
     if (!m.out()) continue;
@@ -439,6 +472,11 @@ void Replay::results(const Function& f, RecordedCall* c, Builder* b, void** args
                                    : (list == &old.children[5] ? b->graph->n_inputs : b->graph->n_outputs);
           if (k >= count || !choices[k]) continue;
           bool opaque = choices[k]->layout >= OAR_LAYOUT_OPAQUE, was_opaque = n.children[1].value >= OAR_LAYOUT_OPAQUE;
+          if (opaque && was_opaque) {
+            uint64_t& most = world_.states[old.children[1].value].token_bytes[n.children[1].value];
+            most = std::max(most, choices[k]->size_bytes);
+            world_.tokens[n.children[1].value] = choices[k]->layout;
+          }
           if (opaque != was_opaque || choices[k]->space != n.children[0].value)
             difference(*c, "prepare chose another layout or space for an operand than when it was recorded");
         }
@@ -463,6 +501,49 @@ void Replay::results(const Function& f, RecordedCall* c, Builder* b, void** args
   }
 }
 
+void Replay::gone(Handle kind, const void* object) {
+  for (size_t i = live_.size(); i-- > 0;)
+    if (live_[i].kind == kind && live_[i].object == object) {
+      live_.erase(live_.begin() + long(i));
+      return;
+    }
+}
+
+void Replay::close() {
+  auto call = [&](const Function& f, const oar_kernel_decl_t* decl, std::initializer_list<void*> values) {
+    const void* base = decl ? static_cast<const void*>(decl) : table(f.table);
+    uint32_t size = 0;
+    void* present = nullptr;
+    if (base) std::memcpy(&size, base, sizeof size);
+    if (f.offset + sizeof present <= size) std::memcpy(&present, static_cast<const char*>(base) + f.offset, sizeof present);
+    std::vector<void*> held(values);
+    void* args[8] = {};
+    for (size_t i = 0; i < held.size(); ++i) args[i] = &held[i];
+    if (present) invoke(f.fn, static_cast<const char*>(base) + f.offset, args, nullptr);
+  };
+  for (Handle kind : {Handle::state, Handle::comm, Handle::memory, Handle::event, Handle::stream, Handle::pack, Handle::device})
+    for (size_t i = live_.size(); i-- > 0;) {
+      const Live l = live_[i];
+      if (l.kind != kind) continue;
+      uint64_t space = l.space;
+      void* space_word;
+      std::memcpy(&space_word, &space, sizeof space_word);
+      switch (kind) {
+        case Handle::state: call(function(l.decl ? Fn::kernel_decl_release : Fn::graph_release), l.decl, {l.object}); break;
+        case Handle::comm: call(function(Fn::comm_destroy), nullptr, {l.object}); break;
+        case Handle::memory: call(function(Fn::memory_free), nullptr, {l.owner, space_word, l.object, nullptr}); break;
+        case Handle::event: call(function(Fn::stream_event_destroy), nullptr, {l.object}); break;
+        case Handle::stream:
+          if (l.owner) call(function(Fn::pack_stream_close), nullptr, {l.owner, l.object});
+          else call(function(Fn::stream_destroy), nullptr, {l.object});
+          break;
+        case Handle::pack: call(function(Fn::pack_close), nullptr, {l.object}); break;
+        default: call(function(Fn::device_close), nullptr, {l.object});
+      }
+    }
+  live_.clear();
+}
+
 // Host memory goes back once an event after the copy has passed; what was copied to it waits for the readback.
 void Replay::finish_copies(uint64_t event) {
   auto it = events_.find(event);
@@ -485,6 +566,7 @@ void Replay::compare_outputs(RecordedCall* c, Builder* b, oar_status_t status) {
     if (v.output) outputs.push_back(&v);
   if (status != OAR_OK) return;
   for (BuiltView* v : outputs) {
+    if (auto it = world_.opaque.find(v->opaque); v->opaque && it != world_.opaque.end()) it->second.made_up = b->made_up;
     if (!v->allocation) continue;
     uint64_t end = v->offset + v->extent.span_bytes;
     if (b->made_up)
@@ -498,7 +580,7 @@ void Replay::compare_outputs(RecordedCall* c, Builder* b, oar_status_t status) {
     if (n.is(Tag::with_payload)) recorded.push_back(&n);
   for (size_t i = 0; i < outputs.size() && i < recorded.size(); ++i) {
     BuiltView& v = *outputs[i];
-    if (!v.host || v.extent.packed_bytes == 0) continue;
+    if (!v.host || v.extent.packed_bytes == 0) continue;   // on a device, opaque or empty
     const Node& p = recorded[i]->children[1];
     if (b->made_up || p.have == 0) {
       ++report.outputs_uncompared;
@@ -615,11 +697,17 @@ Status Replay::issue(RecordedCall* c) {
       it = it->second.get() == *static_cast<char**>(args[1]) ? world_.pinned.erase(it) : std::next(it);
   }
   if (destroys(*f))
-    for (uint64_t old : b.old_states) world_.states.erase(old);
+    for (uint64_t old : b.old_states) {
+      gone(Handle::state, world_.states[old].inner);
+      world_.states.erase(old);
+    }
+  if (f->fn == Fn::memory_free) gone(Handle::memory, *static_cast<void**>(args[2]));
   for (int i = 0; i < f->n_args && destroys(*f); ++i)
     if (i == f->n_args - 1 && f->args[i].type == Type::handle && f->args[i].handle != Handle::state && f->fn != Fn::memory_free &&
-        f->fn != Fn::comm_abort)
+        f->fn != Fn::comm_abort) {
+      gone(f->args[i].handle, *static_cast<void**>(args[i]));
       world_.handles[int(f->args[i].handle)].erase(c->args.children[size_t(i)].value);
+    }
   if (f->fn == Fn::memory_copy && now == OAR_OK) {
     PendingCopy copy;
     copy.made_up = b.made_up;
@@ -786,6 +874,7 @@ Result<ReplayReport> layer::replay_log(std::string_view log, std::string_view pl
   g_replay = &replay;
   Status status = replay.open(std::string(plugin_path));
   if (status.ok()) status = replay.run(bodies);
+  replay.close();
   g_replay = nullptr;
   if (!status.ok()) return status;
   return std::move(replay.report);

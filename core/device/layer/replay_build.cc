@@ -204,10 +204,10 @@ bool Builder::view(const Node& node, char* at, bool output) {
   v.shape = keep(shape);
   v.strides = strides.empty() && v.n_dims > 0 ? nullptr : keep(strides);
   if (!v.shape) return false;
-  if (v.layout != OAR_LAYOUT_STRIDED) return skip("has a tensor in a layout of the plugin's own");
   BuiltView built;
   built.view = &v;
   built.output = output;
+  if (v.layout != OAR_LAYOUT_STRIDED) return opaque_view(&built, raw.data, raw.byte_offset);
   built.strided = true;
   if (!extent_of(v, &built.extent)) return bad("holds a view whose shape and strides make no sense");
   if (on_host(v)) {
@@ -240,6 +240,42 @@ bool Builder::view(const Node& node, char* at, bool output) {
   if (pointer && (reinterpret_cast<uintptr_t>(v.data) + v.byte_offset) % unit != 0)
     return bad("holds a view at an address that its dtype doesn't allow");
   views.push_back(built);
+  return true;
+}
+
+// Only the plugin knows what lies in such a tensor, so its contents are what the plugin itself wrote there before.
+bool Builder::opaque_view(BuiltView* built, uint64_t old, uint64_t byte_offset) {
+  oar_view_t& v = *built->view;
+  auto token = world_.tokens.find(v.layout);
+  if (token == world_.tokens.end() || states.empty() || !states[0]->token_bytes.count(v.layout))
+    return skip("has a tensor in a layout that no prepare chose here");
+  uint64_t size = states[0]->token_bytes[v.layout];
+  v.layout = token->second;
+  v.strides = nullptr;
+  if (!on_host(v)) {
+    uint64_t into = 0;
+    built->allocation = world_.find(old, &into);
+    if (!built->allocation) return skip("reads or writes memory that was not allocated here");
+    if (byte_offset > kLargestExtent) return bad("holds a view with an offset beyond all memory");
+    built->offset = into + byte_offset;
+    if (!inside(*built->allocation, built->offset, size)) return false;
+    v.data = static_cast<char*>(built->allocation->data) + into;
+    built->extent.span_bytes = size;
+    if (!built->output && built->allocation->made_up.touches(built->offset, built->offset + size)) made_up = true;
+  } else {
+    auto it = world_.opaque.find(old + byte_offset);
+    if (built->output && (it == world_.opaque.end() || it->second.size < size)) {
+      auto buffer = world_.budget.take(size);
+      if (!buffer) return bad("takes more host memory than replay may hold");
+      it = world_.opaque.insert_or_assign(old + byte_offset, ReplayWorld::Opaque{buffer, size, false}).first;
+    }
+    if (it == world_.opaque.end() || it->second.size < size) return skip("reads a tensor in a layout that was not written here");
+    if (!built->output) made_up |= it->second.made_up;
+    built->opaque = old + byte_offset;
+    v.data = it->second.buffer.get();
+    v.byte_offset = 0;
+  }
+  views.push_back(*built);
   return true;
 }
 
@@ -402,7 +438,12 @@ bool Builder::record(const Record& r, const Node& node, void** out, bool output)
   bool good = r.id == RecordId::region ? region(node, at) : fields(r, body, at, output);
   if (!good) return false;
   if (r.id == RecordId::value) {
-    auto v = reinterpret_cast<const oar_value_t*>(at);
+    auto v = reinterpret_cast<oar_value_t*>(at);
+    if (v->layout >= OAR_LAYOUT_OPAQUE) {
+      auto token = world_.tokens.find(v->layout);
+      if (token == world_.tokens.end()) return skip("has a tensor in a layout that no prepare chose here");
+      v->layout = token->second;
+    }
     if (v->layout == OAR_LAYOUT_STRIDED && v->n_dims > 0 && !v->strides) return bad("holds a strided value without strides");
   }
   numbered_[body.value].whole = true;

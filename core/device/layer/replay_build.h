@@ -24,6 +24,7 @@ struct ReplayState {
   const oar_kernel_decl_t* decl = nullptr;   // null: of the graph table
   bool made_up = false;                      // absorbed made-up contents
   uint64_t workspace_bytes = 0;
+  std::unordered_map<uint64_t, uint64_t> token_bytes;   // by the recorded layout token: the most an operand takes
 };
 
 // What lives longer than one call.
@@ -34,6 +35,13 @@ struct ReplayWorld {
   std::unordered_map<uint64_t, ReplayState> states;
   std::map<uint64_t, Allocation> allocations;                                      // by old address
   std::unordered_map<uint64_t, std::shared_ptr<char>> pinned;
+  std::unordered_map<uint64_t, uint64_t> tokens;   // opaque layouts, recorded to this plugin's own
+  struct Opaque {
+    std::shared_ptr<char> buffer;
+    uint64_t size;
+    bool made_up;
+  };
+  std::unordered_map<uint64_t, Opaque> opaque;     // host tensors in such layouts, by old address; their contents stay
   Budget budget;
   ContentCache cache;
   uint64_t seed = 1;
@@ -53,6 +61,7 @@ struct BuiltView {
   bool strided = false;
   bool made_up = false;
   bool output = false;
+  uint64_t opaque = 0;             // old address of a host tensor in a layout of the plugin's own
 };
 struct BuiltRegion {
   oar_region_t box = {};                       // its arrays are the two below
@@ -106,6 +115,7 @@ class Builder {
   bool record(const Record& r, const Node& node, void** out, bool output);
   bool fields(const Record& r, const Node& node, char* at, bool output);
   bool view(const Node& node, char* at, bool output);
+  bool opaque_view(BuiltView* built, uint64_t old, uint64_t byte_offset);
   bool attribute(const Node& node, oar_attr_t* a);
   bool region(const Node& node, char* at);
   bool extensions(const Node& node, char* at);

@@ -9,7 +9,7 @@ namespace oarlock::layer {
 
 // Layers that can exist in one process: a plugin under validation and tracing takes two. Slots are never given back, as
 // plugins are never unloaded.
-inline constexpr int kSlots = 16;
+inline constexpr int kSlots = 32;
 
 void enter(int slot, Fn fn, void* const* args, void* result);
 void host_enter(Fn fn, void* const* args, void* result);
@@ -65,6 +65,8 @@ void apply(R(OAR_CALL* f)(A...), void* const* args, void* result) {
 
 // Where the pointer to a wrapping function lies; host_thunk for functions of the host.
 const void* thunk(int slot, Fn fn);
+const void* thunk_0(int slot, Fn fn);   // of the lower half of the slots
+const void* thunk_1(int slot, Fn fn);
 const void* host_thunk(Fn fn);
 
 // Calls the function whose pointer lies at `where`. result: room for what it returns, null if it returns nothing.

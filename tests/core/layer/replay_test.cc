@@ -45,7 +45,7 @@ struct Program {
   oar_stream_t* stream = nullptr;
   oar_event_t* event = nullptr;
   oar_pack_t *own = nullptr, *cpu = nullptr;
-  const oar_kernel_decl_t *add = nullptr, *multiply = nullptr;
+  const oar_kernel_decl_t *add = nullptr, *multiply = nullptr, *reorder = nullptr;
 
   Program(const oar_plugin_t* plugin, const oar_host_t* h) : host(h), t(plugin, h) {
     uint32_t n = 0;
@@ -66,9 +66,10 @@ struct Program {
     EXPECT_EQ(t.pack->open(host, &ref, nullptr, &cpu), OAR_OK);
     const oar_kernel_decl_t* const* decls = nullptr;
     EXPECT_EQ(t.kernel->declarations(nullptr, &n, &decls), OAR_OK);
-    EXPECT_EQ(n, 2u);
+    EXPECT_EQ(n, 3u);
     add = decls[0];
     multiply = decls[1];
+    reorder = decls[2];
   }
   void close() {
     t.pack->close(cpu);
@@ -131,6 +132,41 @@ struct Program {
     s = multiply->launch(prepared->state, &f);
     multiply->release(prepared->state);
     return s;
+  }
+  // Reorders between row-major and the plugin's own layout. token: of the opaque side; 0: not chosen yet.
+  void run_reorder(float* from, float* to, int64_t n, bool to_opaque, uint64_t* token) {
+    int64_t stride = 1, room[2];
+    oar_value_t in{}, out{};
+    in.struct_size = out.struct_size = sizeof in;
+    in.dtype = out.dtype = OAR_DTYPE_F32;
+    in.n_dims = out.n_dims = 1;
+    in.shape = out.shape = &n;
+    (to_opaque ? in : out).strides = &stride;
+    (to_opaque ? out : in).layout = to_opaque ? uint64_t(OAR_LAYOUT_ANY) : *token;
+    const oar_value_t *inputs[] = {&in}, *outputs[] = {&out};
+    oar_call_t call{};
+    call.struct_size = sizeof call;
+    call.op_version = 1;
+    call.op = OAR_STR("reorder");
+    call.n_inputs = call.n_outputs = 1;
+    call.inputs = inputs;
+    call.outputs = outputs;
+    oar_choice_t a{sizeof a, 0, in.layout, &room[0], 0, 0}, b{sizeof b, 0, out.layout, &room[1], 0, 0};
+    oar_choice_t *as[] = {&a}, *bs[] = {&b};
+    fake::Room<oar_prepared_t> prepared;
+    prepared->inputs = as;
+    prepared->outputs = bs;
+    ASSERT_EQ(reorder->prepare(cpu, reorder, &call, prepared.get()), OAR_OK);
+    if (to_opaque) *token = b.layout;
+    View from_view(1, from, n), to_view(1, to, n);
+    View& opaque = to_opaque ? to_view : from_view;
+    opaque.layout = *token;
+    opaque.strides = nullptr;
+    const oar_view_t *in_views[] = {&from_view}, *out_views[] = {&to_view};
+    oar_frame_t f = frame(in_views, out_views);
+    f.n_inputs = 1;
+    EXPECT_EQ(reorder->launch(prepared->state, &f), OAR_OK);
+    reorder->release(prepared->state);
   }
   static oar_frame_t frame(const oar_view_t* const* inputs, const oar_view_t* const* outputs) {
     oar_frame_t f{};
@@ -261,6 +297,7 @@ TEST(ReplayTest, LargeContentsAreHashedAndMadeUp) {
     p.copy(x, false, sum.data(), true, n * 4);
     p.copy(again.data(), true, x, false, n * 4);
     p.sync();
+    p.t.memory->free(p.device, 0, x, nullptr);
     p.close();
     EXPECT_TRUE(recorder->close().ok());
   }
@@ -294,6 +331,8 @@ TEST(ReplayTest, LargeContentsThatReplayItselfProduced) {
     p.copy(back.data(), true, x, false, 2 * n * 4);   // 8192 bytes: a hash
     p.sync();
     EXPECT_EQ(p.run_add(p.cpu, 1, back.data(), back.data(), sum.data(), 2 * n), OAR_OK);
+    p.t.memory->free(p.device, 0, x, nullptr);
+    p.close();
     EXPECT_TRUE(recorder->close().ok());
   }
   Result<ReplayReport> r = replay(log, kPlugin);
@@ -305,6 +344,33 @@ TEST(ReplayTest, LargeContentsThatReplayItselfProduced) {
   ASSERT_TRUE(r.ok());
   EXPECT_EQ(r->differences, 1u);
   EXPECT_NE(r->difference.find("the hash of its 8192 bytes differs"), std::string::npos) << r->difference;
+}
+
+// Tensors in the plugin's own layout: the tokens of the recording become those of the plugin that replays.
+TEST(ReplayTest, LayoutsOfThePluginsOwn) {
+  std::string log = temporary("opaque.oarlog");
+  {
+    Opened opened;
+    auto recorder = Recorder::create(log).take().release();
+    Program p(layer_trace(opened.plugin, opened.outer, recorder), opened.outer);
+    auto a = numbers(6, 1), back = numbers(6, 0);
+    std::vector<float> packed(7);
+    uint64_t token = 0;
+    p.run_reorder(a.data(), packed.data(), 6, true, &token);
+    EXPECT_GE(token, uint64_t(OAR_LAYOUT_OPAQUE));
+    EXPECT_EQ(packed[0], 6);
+    p.run_reorder(packed.data(), back.data(), 6, false, &token);
+    EXPECT_EQ(back, a);
+    p.close();
+    EXPECT_TRUE(recorder->close().ok());
+  }
+  for (const std::string& plugin : {kPlugin, kFixed}) {
+    Result<ReplayReport> r = replay(log, plugin);
+    ASSERT_TRUE(r.ok()) << r.status().text();
+    EXPECT_EQ(r->skipped, 0u) << r->remarks[0];
+    EXPECT_EQ(r->differences, 0u) << r->difference;
+    EXPECT_EQ(r->outputs_compared, 1u);
+  }
 }
 
 TEST(ReplayTest, ADeadProcessLeavesACallWithoutAnEnd) {
@@ -393,7 +459,7 @@ TEST(ReplayTest, DamageBehindRightChecksums) {
   uint64_t x = 88172645463325252;
   auto next = [&](uint64_t n) { return x ^= x << 13, x ^= x >> 7, x ^= x << 17, x % n; };
   for (size_t i = 0; i < views.size(); ++i) {
-    for (size_t at = 0; at < views[i].size(); ++at) {
+    for (size_t at = next(4); at < views[i].size(); at += 1 + next(4)) {
       std::vector<std::string> bodies(views.begin(), views.end());
       switch (next(4)) {
         case 0: bodies[i][at] ^= char(1 << next(8)); break;
@@ -431,8 +497,110 @@ TEST(TraceTest, CallsAreShown) {
   calls.clear();
   EXPECT_EQ(p.run_multiply(1, a.data(), a.data(), out.data(), 4), OAR_INTERNAL);
   EXPECT_EQ(calls[1].status, OAR_INTERNAL);
-  p.alloc(100);
+  void* x = p.alloc(100);
   EXPECT_NE(calls.back().arguments.find("size_bytes 100, alignment 64, stream NULL"), std::string::npos) << calls.back().arguments;
+  p.t.memory->free(p.device, 0, x, nullptr);
+  p.close();
+}
+
+// A device that copies late: the recording must hold what arrived, and must have read it before the host could take the
+// memory back.
+struct LateDevice {
+  fake::Host* host = new fake::Host;        // layers keep both
+  fake::Plugin* plugin = new fake::Plugin;
+  const oar_host_t* outer = layer_host(host);
+  std::string log;
+  Recorder* recorder;
+  char target[8] = "unset..";
+  static inline LateDevice* self = nullptr;
+
+  explicit LateDevice(const std::string& name) : log(temporary(name)) {
+    self = this;
+    fake::fill(plugin, outer);
+    auto arrive = [] { std::memcpy(self->target, "arrived", 8); };
+    static auto late = arrive;
+    plugin->stream.event_sync = [](oar_event_t*, uint64_t) -> oar_status_t {
+      late();
+      return OAR_OK;
+    };
+    plugin->stream.host_call = [](oar_stream_t*, void (*body)(void*), void* context) -> oar_status_t {
+      late();
+      body(context);
+      return OAR_OK;
+    };
+    recorder = Recorder::create(log).take().release();
+  }
+  // Payloads of the readbacks, and whether the copy's own records hold any.
+  std::vector<std::string> readbacks() {
+    EXPECT_TRUE(recorder->close().ok());
+    std::string file = read_file(log);
+    std::vector<std::string_view> bodies;
+    EXPECT_TRUE(layer::read_log(file, &bodies).ok());
+    std::vector<std::string> out;
+    for (std::string_view b : bodies) {
+      layer::TreeReader r(b);
+      if (layer::LogRecord(r.byte()) != layer::LogRecord::readback) continue;
+      r.varint();
+      r.varint();
+      out.emplace_back(r.node().text);
+    }
+    return out;
+  }
+};
+
+TEST(TraceTest, LateCopiesAreReadWhenAnEventSaysSo) {
+  LateDevice late("late.oarlog");
+  fake::Tables t(layer_trace(&late.plugin->plugin, late.outer, late.recorder), late.outer);
+  oar_device_t* device = nullptr;
+  oar_stream_t *first = nullptr, *second = nullptr;
+  oar_event_t *a = nullptr, *b = nullptr;
+  ASSERT_EQ(t.device->open(late.outer, 0, nullptr, &device), OAR_OK);
+  ASSERT_EQ(t.stream->create(device, 0, 0, &first), OAR_OK);
+  ASSERT_EQ(t.stream->create(device, 0, 0, &second), OAR_OK);
+  ASSERT_EQ(t.stream->event_create(device, &a), OAR_OK);
+  ASSERT_EQ(t.stream->event_create(device, &b), OAR_OK);
+  oar_region_t r{};
+  r.struct_size = sizeof r;
+  r.dst = late.target;
+  r.dst_on_host = 1;
+  r.src = &r;
+  r.size_bytes = 8;
+  const oar_region_t* regions[] = {&r};
+  ASSERT_EQ(t.memory->copy(first, 1, regions), OAR_OK);
+  // The host waits on the other stream, which waits for the first.
+  ASSERT_EQ(t.stream->event_record(first, a), OAR_OK);
+  ASSERT_EQ(t.stream->event_wait(second, a), OAR_OK);
+  ASSERT_EQ(t.stream->event_record(second, b), OAR_OK);
+  ASSERT_EQ(t.stream->event_sync(b, UINT64_MAX), OAR_OK);
+  std::memcpy(late.target, "reused.", 8);
+  ASSERT_EQ(t.stream->event_sync(a, UINT64_MAX), OAR_OK);   // must not read again
+  EXPECT_EQ(late.readbacks(), std::vector<std::string>{std::string("arrived\0", 8)});
+  for (auto e : {a, b}) t.stream->event_destroy(e);
+  for (auto s : {first, second}) t.stream->destroy(s);
+  t.device->close(device);
+}
+
+TEST(TraceTest, LateCopiesAreReadBeforeAHostCall) {
+  LateDevice late("host_call.oarlog");
+  fake::Tables t(layer_trace(&late.plugin->plugin, late.outer, late.recorder), late.outer);
+  oar_device_t* device = nullptr;
+  oar_stream_t* stream = nullptr;
+  ASSERT_EQ(t.device->open(late.outer, 0, nullptr, &device), OAR_OK);
+  ASSERT_EQ(t.stream->create(device, 0, 0, &stream), OAR_OK);
+  oar_region_t r{};
+  r.struct_size = sizeof r;
+  r.dst = late.target;
+  r.dst_on_host = 1;
+  r.src = &r;
+  r.size_bytes = 8;
+  const oar_region_t* regions[] = {&r};
+  ASSERT_EQ(t.memory->copy(stream, 1, regions), OAR_OK);
+  auto take_back = [](void* target) { std::memcpy(target, "reused.", 8); };
+  ASSERT_EQ(t.stream->host_call(stream, take_back, late.target), OAR_OK);
+  EXPECT_EQ(std::string(late.target), "reused.");
+  EXPECT_EQ(late.readbacks(), std::vector<std::string>{std::string("arrived\0", 8)});
+  t.stream->destroy(stream);
+  t.device->close(device);
 }
 
 // Both layers, either way round: the program runs as on the bare plugin, and the recording is sound.

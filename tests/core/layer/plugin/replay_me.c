@@ -1,6 +1,6 @@
 /* A device whose memory is malloc's and whose streams run at once, for the tests of record and replay. Its multiply has
  * a bug: it fails in the middle of a launch if the first operand has a negative element. Built with FIXED it has none,
- * and adds one too much at the end of add. */
+ * adds one too much at the end of add and has another token for its own layout. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,16 +175,51 @@ static oar_status_t multiply_launch(void* state, const oar_frame_t* frame) {
 }
 static void multiply_release(void* state) { (void)state; }
 
+/* To and from a layout of its own: the elements backwards. */
+#ifdef FIXED
+enum { BACKWARDS = OAR_LAYOUT_OPAQUE + 45 };
+#else
+enum { BACKWARDS = OAR_LAYOUT_OPAQUE + 44 };
+#endif
+static oar_status_t reorder_prepare(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_call_t* call, oar_prepared_t* out) {
+  (void)pack, (void)decl;
+  if (call->n_inputs != 1 || call->n_outputs != 1 || !call->inputs[0] || !call->outputs[0] || call->inputs[0]->n_dims != 1)
+    return fail(OAR_INVALID_ARGUMENT, "wants one input and one output of rank 1");
+  uint64_t size = (uint64_t)call->inputs[0]->shape[0] * 4 + 4;
+  if (call->inputs[0]->layout != OAR_LAYOUT_STRIDED && call->inputs[0]->layout != BACKWARDS)
+    return fail(OAR_INVALID_ARGUMENT, "a layout of somebody else");
+  if (call->inputs[0]->layout == BACKWARDS) out->inputs[0]->size_bytes = size;
+  if (call->outputs[0]->layout == OAR_LAYOUT_ANY) {
+    out->outputs[0]->layout = BACKWARDS;
+    out->outputs[0]->size_bytes = size;
+  }
+  return OAR_OK;
+}
+static oar_status_t reorder_launch(void* state, const oar_frame_t* frame) {
+  (void)state;
+  if (frame->n_inputs != 1 || frame->n_outputs != 1 || !frame->inputs[0] || !frame->outputs[0])
+    return fail(OAR_INVALID_ARGUMENT, "wants one input and one output");
+  int64_t n = elements(frame->inputs[0]);
+  if (elements(frame->outputs[0]) != n || frame->inputs[0]->dtype != OAR_DTYPE_F32 || frame->outputs[0]->dtype != OAR_DTYPE_F32 ||
+      (frame->inputs[0]->layout == BACKWARDS) == (frame->outputs[0]->layout == BACKWARDS))
+    return fail(OAR_INVALID_ARGUMENT, "operands disagree");
+  for (int64_t i = 0; i < n; ++i) at(frame->outputs[0])[i] = at(frame->inputs[0])[n - 1 - i];
+  return OAR_OK;
+}
+
 static const uint64_t f32_only[] = {OAR_BIT(OAR_DTYPE_F32)};
 static const oar_kernel_decl_t add_decl = {.struct_size = sizeof add_decl, .op = OAR_STR("add"), .op_min = 1, .op_max = 1,
                                            .n_masks = 1, .dtypes = f32_only, .run = add_run};
 static const oar_kernel_decl_t multiply_decl = {
     .struct_size = sizeof multiply_decl, .op = OAR_STR("multiply"), .op_min = 1, .op_max = 1, .n_masks = 1, .dtypes = f32_only,
     .prepare = multiply_prepare, .launch = multiply_launch, .release = multiply_release};
-static const oar_kernel_decl_t* const decls[] = {&add_decl, &multiply_decl};
+static const oar_kernel_decl_t reorder_decl = {
+    .struct_size = sizeof reorder_decl, .op = OAR_STR("reorder"), .op_min = 1, .op_max = 1, .n_masks = 1, .dtypes = f32_only,
+    .prepare = reorder_prepare, .launch = reorder_launch, .release = multiply_release};
+static const oar_kernel_decl_t* const decls[] = {&add_decl, &multiply_decl, &reorder_decl};
 static oar_status_t declarations(oar_pack_t* pack, uint32_t* out_n, const oar_kernel_decl_t* const** out_decls) {
   (void)pack;
-  *out_n = 2;
+  *out_n = 3;
   *out_decls = decls;
   return OAR_OK;
 }

@@ -135,47 +135,20 @@ constexpr Row kRow = {
     &Thunk<Slot, Fn::plugin_get_table, decltype(oar_plugin_t::get_table)>::call,
 };
 
-struct HostRow {
-  decltype(oar_host_t::log) host_log;
-  decltype(oar_host_t::error_set) host_error_set;
-  decltype(oar_host_t::alloc) host_alloc;
-  decltype(oar_host_t::free) host_free;
-  decltype(oar_host_t::parallel_for) host_parallel_for;
-  decltype(oar_host_t::thread_count) host_thread_count;
-  decltype(oar_host_t::output_alloc) host_output_alloc;
-  decltype(oar_host_t::kv_put) host_kv_put;
-  decltype(oar_host_t::kv_get) host_kv_get;
-  decltype(oar_host_t::cancelled) host_cancelled;
-  decltype(oar_host_t::op_register) host_op_register;
-};
-
-constexpr HostRow kHostRow = {
-    &HostThunk<Fn::host_log, decltype(oar_host_t::log)>::call,
-    &HostThunk<Fn::host_error_set, decltype(oar_host_t::error_set)>::call,
-    &HostThunk<Fn::host_alloc, decltype(oar_host_t::alloc)>::call,
-    &HostThunk<Fn::host_free, decltype(oar_host_t::free)>::call,
-    &HostThunk<Fn::host_parallel_for, decltype(oar_host_t::parallel_for)>::call,
-    &HostThunk<Fn::host_thread_count, decltype(oar_host_t::thread_count)>::call,
-    &HostThunk<Fn::host_output_alloc, decltype(oar_host_t::output_alloc)>::call,
-    &HostThunk<Fn::host_kv_put, decltype(oar_host_t::kv_put)>::call,
-    &HostThunk<Fn::host_kv_get, decltype(oar_host_t::kv_get)>::call,
-    &HostThunk<Fn::host_cancelled, decltype(oar_host_t::cancelled)>::call,
-    &HostThunk<Fn::host_op_register, decltype(oar_host_t::op_register)>::call,
-};
+constexpr int kFirst = 1 * kSlots / 2;
+constexpr int kHere = kSlots / 2;
 
 template <int... S>
 const Row* row_of(int slot, std::integer_sequence<int, S...>) {
-  static const Row* const rows[] = {&kRow<S>...};
-  return rows[slot];
+  static const Row* const rows[] = {&kRow<kFirst + S>...};
+  return rows[slot - kFirst];
 }
 
 }  // namespace
 
-const void* thunk(int slot, Fn fn) {
-  const Row* row = row_of(slot, std::make_integer_sequence<int, kSlots>());
+const void* thunk_1(int slot, Fn fn) {
+  const Row* row = row_of(slot, std::make_integer_sequence<int, kHere>());
   return reinterpret_cast<const char*>(row) + (int(fn) - 11) * sizeof(void*);
 }
-
-const void* host_thunk(Fn fn) { return reinterpret_cast<const char*>(&kHostRow) + int(fn) * sizeof(void*); }
 
 }  // namespace oarlock::layer

@@ -1,0 +1,232 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include <oarlock/oarlock.h>
+
+#include "core/dispatch/entry.h"
+#include "core/op/calls.h"
+#include "core/op/table.h"
+
+namespace oarlock {
+namespace {
+
+// ---- ops of the test's own: what no op of the house has yet ----------------------------------------------------------
+
+// Version 2 of "test_scale" brought `by`; version 1 always doubled. Its hidden output is what the gradient reads.
+int hidden_made = 0;
+void scale_gradient(op::GradientCall& c) { c.set(0, multiply(c.dout(0), c.out(1))); }
+void scale_reference(op::KernelCall& c) {
+  for (op::Walk w(c.out(0)); w.more(); w.next()) {
+    double x = op::load<double>(c.in(0), op::offset(c.in(0), w.index, c.out(0).n_dims));
+    op::store<double>(c.out(0), op::offset(c.out(0), w.index, c.out(0).n_dims), x * c.attrs.real(0));
+    if (c.outputs[1]) op::store<double>(c.out(1), op::offset(c.out(1), w.index, c.out(1).n_dims), c.attrs.real(0));
+  }
+  hidden_made += c.outputs[1] != nullptr;
+}
+void scale_upgrade(op::UpgradeCall& c) {
+  oar_attr_t by = op::attr_real(2);
+  c.set(0, call_op("test_scale", c.inputs, {&by, 1})[0]);
+}
+constexpr op::OpDef make_scale() {
+  op::OpDef d;
+  d.name = "test_scale";
+  d.version = 2;
+  d.summary = "x times a number.";
+  d.source = "this test";
+  d.inputs = {{"x", "[*S]"}};
+  d.outputs = {{"out", "[*S]"}, {"factor", "[*S]", op::hidden}};
+  d.types = {{"T", kFloat}};
+  d.attributes = {op::real("by").from_version(2)};
+  d.gradient = scale_gradient;
+  d.saves = {{"factor"}};
+  d.reference = scale_reference;
+  d.upgrade = scale_upgrade;
+  d.cases = {{"any", "S=2"}};
+  return d;
+}
+const op::OpDef scale = make_scale();
+
+// Elements above 0: how many there are, only the kernel knows.
+void positive_reference(op::KernelCall& c) {
+  int64_t n = 0;
+  for (op::Walk w(c.in(0)); w.more(); w.next()) n += op::load<double>(c.in(0), op::offset(c.in(0), w.index, 1)) > 0;
+  const oar_view_t* out = c.allocate(0, {n});
+  if (!out) return;
+  n = 0;
+  for (op::Walk w(c.in(0)); w.more(); w.next()) {
+    double x = op::load<double>(c.in(0), op::offset(c.in(0), w.index, 1));
+    if (x > 0) op::store<double>(*out, n++, x);
+  }
+}
+constexpr op::OpDef make_positive() {
+  op::OpDef d;
+  d.name = "test_positive";
+  d.summary = "The elements above 0.";
+  d.source = "this test";
+  d.inputs = {{"x", "[N]"}};
+  d.outputs = {{"out", "[?P]"}};
+  d.types = {{"T", kFloat}};
+  d.no_gradient = "a test";
+  d.reference = positive_reference;
+  d.cases = {{"any", "N=2"}};
+  return d;
+}
+const op::OpDef positive = make_positive();
+
+void register_all() {
+  static bool once = [] { return op::register_op(&scale).ok() && op::register_op(&positive).ok(); }();
+  ASSERT_TRUE(once);
+}
+
+std::string error_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+// ---- tests -----------------------------------------------------------------------------------------------------------
+
+TEST(Dispatch, MixedDtypesPromoteByTheArrayApi) {
+  Tensor i = Tensor::of<int32_t>({1, 2}, {2}), f = Tensor::of<float>({0.5f, 0.25f}, {2});
+  EXPECT_EQ(add(i, f).dtype(), DType::f32);
+  EXPECT_EQ(add(i, Tensor::of<int8_t>({1, 2}, {2})).dtype(), DType::i32);
+  EXPECT_EQ(add(Tensor::of<uint8_t>({1, 2}, {2}), Tensor::of<int8_t>({1, 2}, {2})).dtype(), DType::i16);
+  EXPECT_EQ(divide(i, i).dtype(), DType::f32);
+  EXPECT_EQ(add(f, Tensor::of<double>({1, 2}, {2})).dtype(), DType::f64);
+  EXPECT_FLOAT_EQ(add(i, f).data_as<float>()[1], 2.25f);
+}
+
+TEST(Dispatch, ErrorsNameTheOpBothValuesAndTheRemedy) {
+  Tensor a = Tensor::empty({2, 3, 4}), b = Tensor::empty({5, 6});
+  EXPECT_EQ(error_of([&] { matmul(a, b); }),
+            "matmul: K disagrees: a is [2, 3, 4] (K=4), b is [5, 6] (K=5); expects a [..., M, K], b [..., K, N].");
+  EXPECT_NE(error_of([&] { add(a, Tensor()); }).find("add: b has no value"), std::string::npos);
+  EXPECT_NE(error_of([&] { call_op("add", std::vector<Tensor>{a}); }).find("add: takes 2 operands, given 1"), std::string::npos);
+  EXPECT_NE(error_of([&] { call_op("nothing", std::vector<Tensor>{a}); }).find("there is no \"nothing\""), std::string::npos);
+  EXPECT_NE(error_of([&] { Device("warp:9"); }).find("There are: cpu"), std::string::npos);
+}
+
+TEST(Dispatch, HiddenOutputsAreMadeOnlyForAGradient) {
+  register_all();
+  oar_attr_t by = op::attr_real(3);
+  Tensor x = Tensor::of<double>({1, 2}, {2});
+  hidden_made = 0;
+  std::vector<Tensor> out = call_op("test_scale", std::vector<Tensor>{x}, {&by, 1});
+  EXPECT_EQ(hidden_made, 0);
+  EXPECT_EQ(out[0].data_as<double>()[1], 6);
+  x.set_requires_grad();
+  out = call_op("test_scale", std::vector<Tensor>{x}, {&by, 1});
+  EXPECT_EQ(hidden_made, 1);
+  sum(out[0]).backward();
+  EXPECT_EQ(x.grad().data_as<double>()[0], 3);
+  NoGrad off;
+  call_op("test_scale", std::vector<Tensor>{x}, {&by, 1});
+  EXPECT_EQ(hidden_made, 1);
+}
+
+TEST(Dispatch, CallsOfAnOlderVersionAreUpgraded) {
+  register_all();
+  Tensor x = Tensor::of<double>({1, 2}, {2});
+  Tensor old = call_op("test_scale", std::vector<Tensor>{x}, {}, {.version = 1})[0];
+  EXPECT_EQ(old.data_as<double>()[1], 4);
+  EXPECT_NE(error_of([&] { call_op("test_scale", std::vector<Tensor>{x}, {}, {.version = 9}); }).find("newer than this core"), std::string::npos);
+  EXPECT_NE(error_of([&] { call_op("test_scale", std::vector<Tensor>{x}); }).find("attribute by is missing"), std::string::npos);
+}
+
+TEST(Dispatch, OutputsOfUnknownSize) {
+  register_all();
+  Tensor out = call_op("test_positive", std::vector<Tensor>{Tensor::of<float>({-1, 2, 0, 3}, {4})})[0];
+  ASSERT_EQ(out.shape(), Shape({2}));
+  EXPECT_EQ(out.data_as<float>()[1], 3);
+  EXPECT_EQ(call_op("test_positive", std::vector<Tensor>{Tensor::of<float>({-1}, {1})})[0].shape(), Shape({0}));
+  EXPECT_EQ(call_op("test_positive", std::vector<Tensor>{Tensor::empty({0})})[0].shape(), Shape({0}));
+}
+
+TEST(Dispatch, TheCacheOfAThreadIsBounded) {
+  std::thread t([] {   // a fresh thread has a cache of its own
+    for (int64_t n = 1; n < 3000; ++n) negative(Tensor::empty({n}));
+    size_t entries = 0;
+    dispatch::Cache::of_thread().each([&](const dispatch::Entry&) { ++entries; });
+    EXPECT_GT(entries, 100u);
+    EXPECT_LE(entries, 1024u);
+  });
+  t.join();
+}
+
+TEST(Dispatch, PlacementTellsRouteAndCount) {
+  reset_placement();
+  Tensor x = Tensor::of<double>({1, -2}, {2});
+  for (int i = 0; i < 5; ++i) erf(x);
+  relu(x);
+  uint64_t erf_calls = 0;
+  bool relu_decomposed = false;
+  for (const PlacementRow& r : placement()) {
+    if (r.op == "erf") erf_calls += r.calls, EXPECT_EQ(r.device, "cpu");
+    relu_decomposed |= r.op == "relu" && r.route == "decomposition";
+  }
+  EXPECT_EQ(erf_calls, 5u);
+  EXPECT_TRUE(relu_decomposed);
+  reset_placement();
+  for (const PlacementRow& r : placement()) EXPECT_NE(r.op, "erf");
+}
+
+TEST(Dispatch, AssignWritesThroughAViewAndRaisesTheVersion) {
+  Tensor base = full({4, 4}, 0);
+  Tensor view = slice(base, {1, 1}, {2, 2});
+  assign(view, Tensor::of<float>({1, 2, 3, 4}, {2, 2}));
+  const float* p = base.data_as<float>();
+  EXPECT_EQ(p[5], 1);
+  EXPECT_EQ(p[6], 2);
+  EXPECT_EQ(p[9], 3);
+  EXPECT_EQ(p[10], 4);
+  EXPECT_EQ(p[0] + p[4] + p[7] + p[15], 0);
+  // J11 of the cases: copying into a non-contiguous view changes only the view.
+  Tensor wide = full({8, 6}, 0);
+  assign(slice(wide, {0, 0}, {8, 4}), full({8, 4}, 1));
+  EXPECT_EQ(sum(wide).item(), 32);
+  // Overlap: the value is read before anything is written.
+  Tensor row = Tensor::of<float>({1, 2, 3, 4}, {4});
+  assign(slice(row, {1}, {3}), slice(row, {0}, {3}));
+  EXPECT_EQ(row.data_as<float>()[1], 1);
+  EXPECT_EQ(row.data_as<float>()[3], 3);
+  EXPECT_NE(error_of([&] { assign(row, full({3}, 0)); }).find("assign:"), std::string::npos);
+}
+
+TEST(Dispatch, ManyThreadsAtOnce) {
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 300; ++i) {
+        Tensor a = full({t + 1, 3}, i), b = full({3}, 1);
+        a.set_requires_grad();
+        Tensor s = sum(multiply(add(a, b), a));
+        s.backward();
+        if (s.item() != double(i + 1) * i * 3 * (t + 1) || a.grad().data_as<float>()[0] != 2.f * float(i) + 1) ++wrong;
+      }
+    });
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Dispatch, ShapesOfRank16AndOverflow) {
+  Shape s;
+  for (int i = 0; i < 16; ++i) s.push(i == 3 ? 2 : 1);
+  Tensor x = full(s, 3);
+  EXPECT_EQ(sum(x).item(), 6);
+  EXPECT_EQ(add(x, x).shape(), s);
+  EXPECT_NE(error_of([&] { full({int64_t(1) << 40, int64_t(1) << 40}, 0); }).find("full"), std::string::npos);
+  EXPECT_NE(error_of([&] { full({-3}, 0); }).find("full"), std::string::npos);
+  Tensor none = full({0, 5}, 1);
+  EXPECT_EQ(sum(none).item(), 0);
+  EXPECT_EQ(matmul(full({2, 0}, 1), full({0, 3}, 1)).shape(), Shape({2, 3}));
+  EXPECT_EQ(sum(matmul(full({2, 0}, 1), full({0, 3}, 1))).item(), 0);
+}
+
+}  // namespace
+}  // namespace oarlock
