@@ -1,6 +1,7 @@
 // `oarlock cts PLUGIN`: the conformance kit.
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -56,13 +57,18 @@ void print(const cts::Report& r, bool verbose) {
   for (const cts::Row& row : r.rows)
     if (row.outcome == cts::Outcome::skipped) reasons[row.reason].push_back(row.level + " " + row.name);
   if (!reasons.empty()) fmt::print("\nSkipped\n");
-  for (auto& [reason, names] : reasons) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups(reasons.begin(), reasons.end());
+  std::stable_sort(groups.begin(), groups.end(), [](auto& a, auto& b) { return a.second.size() > b.second.size(); });
+  size_t shown_groups = verbose ? groups.size() : std::min<size_t>(groups.size(), 12);
+  for (size_t g = 0; g < shown_groups; ++g) {
+    auto& [reason, names] = groups[g];
     std::string shown;
     size_t most = verbose ? names.size() : 3;
     for (size_t i = 0; i < names.size() && i < most; ++i) shown += (i ? ", " : "") + names[i];
     if (names.size() > most) shown += fmt::format(" and {} more", names.size() - most);
     fmt::print("  {}: {}\n", reason, shown);
   }
+  if (groups.size() > shown_groups) fmt::print("  and {} more reasons (--verbose)\n", groups.size() - shown_groups);
   if (r.count(cts::Outcome::failed)) fmt::print("\nFailed\n");
   for (const cts::Row& row : r.rows)
     if (row.outcome == cts::Outcome::failed) fmt::print("  {} {}: {}\n", row.level, row.name, row.reason);

@@ -23,7 +23,8 @@ struct Tolerance {
   bool exact = false;  // views
 };
 
-// The first element that is too far off, in words; nothing if all agree. Integers: exact. NaN agrees with NaN, an infinity
+// The first element that is too far off, in words; nothing if all agree. Integers: exact. NaN agrees with NaN, an
+// infinity
 // with the same infinity, or with a number that rounding may have kept just below it. Results below the smallest normal
 // number may be flushed to zero. scale: null means |want|.
 std::optional<std::string> compare(const HostTensor& got, const HostTensor& want, const HostTensor* scale,

@@ -1,4 +1,5 @@
-// The conformance kit: what a plugin must do to be used, as tests. `oarlock cts PLUGIN` is its front; ctest runs the same.
+// The conformance kit: what a plugin must do to be used, as tests. `oarlock cts PLUGIN` is its front; ctest runs the
+// same.
 //
 //   L0  the file, negotiation, sizes, faults       the kit loads the plugin itself, by the C ABI alone
 //   L1  memory, copies, events, order, threads     the same
@@ -43,7 +44,8 @@ struct Report {
 // on_row is called as results come.
 Report run(const Options& options, const std::string& program, const std::function<void(const Row&)>& on_row = {});
 
-// The child's part: runs the tests from number `from` on and writes what happens to the file descriptor, a JSON object a
+// The child's part: runs the tests from number `from` on and writes what happens to the file descriptor, a JSON
+// object a
 // line. Returns the exit code.
 int run_child(const Options& options, int descriptor, int from);
 

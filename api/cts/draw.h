@@ -86,7 +86,8 @@ std::map<std::string, std::vector<std::vector<int64_t>>> parse_dims(std::string_
 // "axis=0 keepdims=true shape=2x3". Throws std::runtime_error if it names no attribute or can't be read.
 std::map<size_t, AttrValue> parse_attributes(const Schema& schema, std::string_view text);
 
-// Fills an operand with what a case says of it ("-1..1 not 0 by 0.1", "distinct", "nan inf -inf"); false: it says nothing.
+// Fills an operand with what a case says of it ("-1..1 not 0 by 0.1", "distinct", "nan inf -inf"); false: it says
+// nothing.
 bool case_values(const OpCase& c, const std::string& input, Operand& operand, Random& random);
 
 }  // namespace oarlock::cts

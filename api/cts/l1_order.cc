@@ -102,8 +102,10 @@ void timeouts(Check& check, const std::string& path, uint64_t) {
   check.expect(status == OAR_OK, "event_sync woken by event_signal gave {}", status);
 }
 
-// A random program over buffers and streams: fills, copies from buffer to buffer, reads back to the host. Conflicts between
-// streams are ordered by events alone, so whoever runs it in any order that streams and events allow gets the same bytes.
+// A random program over buffers and streams: fills, copies from buffer to buffer, reads back to the host. Conflicts
+// between
+// streams are ordered by events alone, so whoever runs it in any order that streams and events allow gets the same
+// bytes.
 class Program {
  public:
   static constexpr int kBuffers = 6;

@@ -146,7 +146,8 @@ std::vector<HostTensor> run_call(const Schema& schema, const Draw& draw, const D
 
 namespace {
 
-// How many input elements one output element depends on, as far as the strings tell: names that no output has are summed
+// How many input elements one output element depends on, as far as the strings tell: names that no output has are
+// summed
 // over, an axis attribute covers its axis. Composites may read all of their named dimensions.
 double elements_read(const Schema& schema, const Draw& draw, const std::vector<HostTensor>& want) {
   double reads = 0;
@@ -239,7 +240,8 @@ std::vector<HostTensor> right_answer(const Schema& schema, const Draw& draw) {
   return want;
 }
 
-// A composite without a reference rounds between its steps, at the size of its operands: they bound the scale from below.
+// A composite without a reference rounds between its steps, at the size of its operands: they bound the scale from
+// below.
 void round_in_between(const Draw& draw, Oracle& oracle) {
   double largest = 0;
   for (const Operand& o : draw.inputs)

@@ -11,7 +11,8 @@
 
 namespace oarlock::cts {
 
-// Where the calls of level 2 run: the plugin's own device, else the host CPU with the plugin's kernels, else just the host.
+// Where the calls of level 2 run: the plugin's own device, else the host CPU with the plugin's kernels, else just
+// the host.
 struct Target {
   std::string plugin;  // empty: the core alone
   Device device;

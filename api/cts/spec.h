@@ -1,4 +1,5 @@
-// The shape strings of ops, read by the kit itself: "T[N, C/groups, *K]". The kit checks the core, so it doesn't share the
+// The shape strings of ops, read by the kit itself: "T[N, C/groups, *K]". The kit checks the core, so it doesn't
+// share the
 // core's parser.
 #pragma once
 #include <cstdint>
@@ -27,7 +28,8 @@ struct Spec {
 // Throws std::runtime_error for what is no shape string.
 Spec parse_spec(std::string_view text);
 
-// An expression of + - * / ( ) # and names. lookup gives the value of a name ("M", "groups", or "#S"). No value: a name is
+// An expression of + - * / ( ) # and names. lookup gives the value of a name ("M", "groups", or "#S"). No value: a
+// name is
 // unknown, or a division is not exact.
 using Lookup = std::function<std::optional<int64_t>(std::string_view name)>;
 std::optional<int64_t> evaluate(std::string_view expression, const Lookup& lookup);

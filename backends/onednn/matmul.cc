@@ -181,16 +181,14 @@ Epilogue epilogue_make(const oar_call_t* call, const Product& product) {
   return e;
 }
 
-oar_status_t prepare(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_call_t* call,
-                     oar_prepared_t* out_prepared) {
+oar_status_t prepare(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_call_t* call, oar_prepared_t* out_prepared) {
   return kit::guard(pack->host, out_prepared->verdict, [&] {
     const oar_value_t& out = *call->outputs[0];
     const Product p = product_make(call, out);
     const int64_t work = p.batch * p.m * p.n * p.k;
     const uint32_t dtype = call->inputs[0]->dtype;
     if (work < kSmall && call->n_epilogue == 0 && dtype == OAR_DTYPE_F32)
-      throw kit::Refusal(OAR_REASON_SLOWER, -1,
-                         std::to_string(work) + " multiply-adds are too few for a library call");
+      throw kit::Refusal(OAR_REASON_SLOWER, -1, std::to_string(work) + " multiply-adds are too few for a library call");
     const Epilogue epilogue = epilogue_make(call, p);
     const oar_value_t& b = *call->inputs[1];
     const bool packs = (b.flags & OAR_VALUE_CONSTANT) != 0 && b.constant != nullptr && b.constant->data != nullptr &&

@@ -29,7 +29,8 @@ class ThreadLimit {
   int before_ = 0;  // 0: untouched
 };
 
-// A primitive with its memory objects, held from prepare to release. Handles are set at launch, so one thread at a time.
+// A primitive with its memory objects, held from prepare to release. Handles are set at launch, so one thread at a
+// time.
 class Prepared {
  public:
   Prepared(oar_pack_t* pack, const dnnl::primitive& primitive)

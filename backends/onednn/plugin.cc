@@ -1,7 +1,7 @@
 // oneDNN for the host CPU: matrix products with fused steps. Works with 2.6 and 3.x.
 //
-// oneDNN's elementwise ops and softmax are not offered: the simd pack is as fast, and oneDNN's relu and exp lose NaN while
-// its log is off by 17 ulp.
+// oneDNN's elementwise ops and softmax are not offered: the simd pack is as fast, and oneDNN's relu and exp lose NaN
+// while its log is off by 17 ulp.
 #include "pack.h"
 
 namespace oarlock::onednn {
@@ -23,8 +23,8 @@ oar_status_t declarations(oar_pack_t*, uint32_t* out_n, const oar_kernel_decl_t*
   return OAR_OK;
 }
 
-constexpr oar_pack_table_t kPackTable = {sizeof(oar_pack_table_t), OAR_PACK_VERSION, pack_open, pack_close, nullptr,
-                                         nullptr};
+constexpr oar_pack_table_t kPackTable = {
+    sizeof(oar_pack_table_t), OAR_PACK_VERSION, pack_open, pack_close, nullptr, nullptr};
 constexpr oar_kernel_table_t kKernelTable = {sizeof(oar_kernel_table_t), OAR_KERNEL_VERSION, declarations, nullptr};
 
 }  // namespace

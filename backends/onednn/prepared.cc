@@ -73,8 +73,8 @@ oar_status_t Prepared::launch(const oar_frame_t* frame) {
   if (scratchpad_ != nullptr)
     dnnl_memory_set_data_handle(scratchpad_, static_cast<char*>(frame->workspace.data) + frame->workspace.byte_offset);
   const ThreadLimit limit(host_);
-  const dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), stream_.get(),
-                                                      static_cast<int>(arguments_.size()), arguments_.data());
+  const dnnl_status_t status =
+      dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data());
   if (status == dnnl_success) {
     if (!relu_) return OAR_OK;
     const oar_view_t& out = *frame->outputs[0];
@@ -102,8 +102,7 @@ void finish(oar_prepared_t* out_prepared, Prepared* state, const dnnl::memory::d
 }
 
 std::vector<int64_t> strides_of(const oar_value_t& value, int operand) {
-  if (value.layout >= OAR_LAYOUT_OPAQUE)
-    throw kit::Refusal(OAR_REASON_LAYOUT, operand, "operands must be strided");
+  if (value.layout >= OAR_LAYOUT_OPAQUE) throw kit::Refusal(OAR_REASON_LAYOUT, operand, "operands must be strided");
   std::vector<int64_t> strides(value.n_dims);
   if (value.layout == OAR_LAYOUT_STRIDED) strides.assign(value.strides, value.strides + value.n_dims);
   else oar_kit_strides(value.n_dims, value.shape, strides.data());

@@ -21,14 +21,45 @@ HWY_INLINE V nan_max(V a, V b) {
   return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, hn::Max(a, b)));
 }
 
-struct Add { template <class V> HWY_INLINE V operator()(V a, V b) const { return hn::Add(a, b); } };
-struct Subtract { template <class V> HWY_INLINE V operator()(V a, V b) const { return hn::Sub(a, b); } };
-struct Multiply { template <class V> HWY_INLINE V operator()(V a, V b) const { return hn::Mul(a, b); } };
-struct Divide { template <class V> HWY_INLINE V operator()(V a, V b) const { return hn::Div(a, b); } };
-struct Maximum { template <class V> HWY_INLINE V operator()(V a, V b) const { return nan_max(a, b); } };
-struct Negative { template <class V> HWY_INLINE V operator()(V a) const { return hn::Neg(a); } };
+struct Add {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::Add(a, b);
+  }
+};
+struct Subtract {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::Sub(a, b);
+  }
+};
+struct Multiply {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::Mul(a, b);
+  }
+};
+struct Divide {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::Div(a, b);
+  }
+};
+struct Maximum {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return nan_max(a, b);
+  }
+};
+struct Negative {
+  template <class V>
+  HWY_INLINE V operator()(V a) const {
+    return hn::Neg(a);
+  }
+};
 struct Relu {
-  template <class V> HWY_INLINE V operator()(V a) const {
+  template <class V>
+  HWY_INLINE V operator()(V a) const {
     return hn::IfThenZeroElse(hn::Lt(a, hn::Zero(hn::DFromV<V>())), a);
   }
 };

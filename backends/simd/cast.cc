@@ -1,6 +1,6 @@
 // cast between all dtypes below C64 over dense blocks. The rules are kit_number.h's: integers wrap, a float becomes an
-// integer by dropping its fraction, saturating, NaN giving 0; anything but 0 is true; f16 and bf16 are rounded to nearest
-// even from f32. Pairs that training meets are vectorised, the rest go element by element.
+// integer by dropping its fraction, saturating, NaN giving 0; anything but 0 is true; f16 and bf16 are rounded to
+// nearest even from f32. Pairs that training meets are vectorised, the rest go element by element.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cast.cc"
 #include <hwy/foreach_target.h>
@@ -112,7 +112,8 @@ namespace {
 template <int From, int To>
 void convert_slowly(const void* a, const void*, const void*, void* out, int64_t n) {
   if (From == To) std::memmove(out, a, n * size_of(From));
-  else for (int64_t i = 0; i < n; ++i) oar_kit_convert(out, To, i, a, From, i);
+  else
+    for (int64_t i = 0; i < n; ++i) oar_kit_convert(out, To, i, a, From, i);
 }
 
 template <int From, int To>

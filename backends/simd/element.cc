@@ -72,7 +72,8 @@ void run_repeated(Tile tile, const oar_view_t& a, const oar_view_t& b, const oar
   const char* x = static_cast<const char*>(a.data);
   char* to = static_cast<char*>(out.data);
   for (int64_t i = 0; i < n; i += width)
-    tile(swapped ? row : x + i * size, swapped ? x + i * size : row, nullptr, to + i * out_size, std::min(width, n - i));
+    tile(swapped ? row : x + i * size, swapped ? x + i * size : row, nullptr, to + i * out_size,
+         std::min(width, n - i));
 }
 
 // Everything but dense operands of one shape that are too few for the pool.
@@ -140,8 +141,8 @@ oar_status_t run_cast(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_fram
   const Tile tile = pack->kernels.cast[x.dtype % kDtypes][out.dtype % kDtypes];
   int64_t n;
   if (alike<1>(frame, &n)) {
-    Flat flat = {tile, {static_cast<const char*>(x.data)}, static_cast<char*>(out.data), {size_of(x.dtype)},
-                 size_of(out.dtype)};
+    Flat flat = {
+        tile, {static_cast<const char*>(x.data)}, static_cast<char*>(out.data), {size_of(x.dtype)}, size_of(out.dtype)};
     if (n < kParallelElements) tile(x.data, nullptr, nullptr, out.data, n);
     else parallel(pack, n, kParallelElements / 2, flat_body, &flat);
     return OAR_OK;
@@ -157,8 +158,8 @@ constexpr uint64_t kWhereTypes[] = {kBool, kAll};
 constexpr uint64_t kCastTypes[] = {kAll};
 
 constexpr Element kElements[] = {
-    {kAdd, 0}, {kSubtract, 0}, {kMultiply, 0}, {kDivide, 0}, {kMaximum, 0}, {kNegative, 0}, {kRelu, 0}, {kEqual, 0},
-    {kLess, 0}, {kExp, 0}, {kLog, 0}, {kSqrt, 0}, {kTanh, 0}, {kErf, 0}, {kWhere, 1},
+    {kAdd, 0},  {kSubtract, 0}, {kMultiply, 0}, {kDivide, 0}, {kMaximum, 0}, {kNegative, 0}, {kRelu, 0},  {kEqual, 0},
+    {kLess, 0}, {kExp, 0},      {kLog, 0},      {kSqrt, 0},   {kTanh, 0},    {kErf, 0},      {kWhere, 1},
 };
 
 constexpr oar_kernel_decl_t kDecls[] = {

@@ -1,5 +1,5 @@
-// Integer arithmetic, and equal and less of every dtype, over dense blocks. Plain loops: the compiler vectorises them for
-// each target.
+// Integer arithmetic, and equal and less of every dtype, over dense blocks. Plain loops: the compiler vectorises them
+// for each target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "integer.cc"
 #include <hwy/foreach_target.h>
@@ -16,13 +16,44 @@ namespace HWY_NAMESPACE {
 namespace {
 
 // Integers wrap: they are computed without sign, and in 32 bits at least, or small ones would promote to int.
-template <class T> using Wrap = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-struct IntAdd { template <class T> HWY_INLINE T operator()(T a, T b) const { return T(Wrap<T>(a) + Wrap<T>(b)); } };
-struct IntSubtract { template <class T> HWY_INLINE T operator()(T a, T b) const { return T(Wrap<T>(a) - Wrap<T>(b)); } };
-struct IntMultiply { template <class T> HWY_INLINE T operator()(T a, T b) const { return T(Wrap<T>(a) * Wrap<T>(b)); } };
-struct IntMaximum { template <class T> HWY_INLINE T operator()(T a, T b) const { return a > b ? a : b; } };
-struct Equal { template <class T> HWY_INLINE uint8_t operator()(T a, T b) const { return a == b; } };
-struct Less { template <class T> HWY_INLINE uint8_t operator()(T a, T b) const { return a < b; } };
+template <class T>
+using Wrap = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+struct IntAdd {
+  template <class T>
+  HWY_INLINE T operator()(T a, T b) const {
+    return T(Wrap<T>(a) + Wrap<T>(b));
+  }
+};
+struct IntSubtract {
+  template <class T>
+  HWY_INLINE T operator()(T a, T b) const {
+    return T(Wrap<T>(a) - Wrap<T>(b));
+  }
+};
+struct IntMultiply {
+  template <class T>
+  HWY_INLINE T operator()(T a, T b) const {
+    return T(Wrap<T>(a) * Wrap<T>(b));
+  }
+};
+struct IntMaximum {
+  template <class T>
+  HWY_INLINE T operator()(T a, T b) const {
+    return a > b ? a : b;
+  }
+};
+struct Equal {
+  template <class T>
+  HWY_INLINE uint8_t operator()(T a, T b) const {
+    return a == b;
+  }
+};
+struct Less {
+  template <class T>
+  HWY_INLINE uint8_t operator()(T a, T b) const {
+    return a < b;
+  }
+};
 
 template <class T, class R, class F>
 void binary_plain(const void* pa, const void* pb, const void*, void* po, int64_t n) {

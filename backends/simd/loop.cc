@@ -30,7 +30,8 @@ void gather_as(const char* from, int64_t row_stride, int64_t col_stride, int64_t
       std::fill_n(out, cols, *x);
     } else if (col_stride == 1) {
       if (cols >= 32) std::memcpy(out, x, cols * sizeof(T));
-      else for (int64_t c = 0; c < cols; ++c) out[c] = x[c];
+      else
+        for (int64_t c = 0; c < cols; ++c) out[c] = x[c];
     } else {
       for (int64_t c = 0; c < cols; ++c) out[c] = x[c * col_stride];
     }
@@ -112,8 +113,7 @@ void job_body(void* context, int64_t begin, int64_t end) {
 
 }  // namespace
 
-void gather(const char* from, int64_t row_stride, int64_t col_stride, int64_t rows, int64_t cols, int size,
-            char* to) {
+void gather(const char* from, int64_t row_stride, int64_t col_stride, int64_t rows, int64_t cols, int size, char* to) {
   switch (size) {
     case 1: return gather_as<uint8_t>(from, row_stride, col_stride, rows, cols, to);
     case 2: return gather_as<uint16_t>(from, row_stride, col_stride, rows, cols, to);
@@ -122,8 +122,7 @@ void gather(const char* from, int64_t row_stride, int64_t col_stride, int64_t ro
   }
 }
 
-void scatter(const char* from, int64_t row_stride, int64_t col_stride, int64_t rows, int64_t cols, int size,
-             char* to) {
+void scatter(const char* from, int64_t row_stride, int64_t col_stride, int64_t rows, int64_t cols, int size, char* to) {
   switch (size) {
     case 1: return scatter_as<uint8_t>(from, row_stride, col_stride, rows, cols, to);
     case 2: return scatter_as<uint16_t>(from, row_stride, col_stride, rows, cols, to);

@@ -20,7 +20,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Horner's rule, highest power first.
 template <class D, class V>
-HWY_INLINE V polynomial(D, V, V sum) { return sum; }
+HWY_INLINE V polynomial(D, V, V sum) {
+  return sum;
+}
 template <class D, class V, class... Rest>
 HWY_INLINE V polynomial(D d, V x, V sum, hn::TFromD<D> next, Rest... rest) {
   return polynomial(d, x, hn::MulAdd(sum, x, hn::Set(d, next)), rest...);
@@ -50,9 +52,9 @@ HWY_INLINE V tanh_full(D d, V x) {
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Tanh(d, x));
 }
 
-// Abramowitz and Stegun 7.1: the odd series' form x p(x^2) up to |x| = 1, and 1 - exp(-t q(t)) above, where q stands for
-// -log(erfc(t)) / t. p and q are our own minimax fits (relative error 2^-29 and 2^-31 in exact arithmetic) on [0, 1] and
-// [1, 4]; from 3.93 on the result rounds to 1.
+// Abramowitz and Stegun 7.1: the odd series' form x p(x^2) up to |x| = 1, and 1 - exp(-t q(t)) above, where q stands
+// for -log(erfc(t)) / t. p and q are our own minimax fits (relative error 2^-29 and 2^-31 in exact arithmetic) on [0,
+// 1] and [1, 4]; from 3.93 on the result rounds to 1.
 template <class D, class V>
 HWY_INLINE V erf_full(D d, V x) {
   const V t = hn::Min(hn::Abs(x), hn::Set(d, 4.0f));

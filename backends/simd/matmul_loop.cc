@@ -1,5 +1,5 @@
-// matmul of f32 and f64: [..., M, K] x [..., K, N] with any strides and broadcast batches. For the sizes where a library
-// spends longer on the call than on the product, and as the fallback without one.
+// matmul of f32 and f64: [..., M, K] x [..., K, N] with any strides and broadcast batches. For the sizes where a
+// library spends longer on the call than on the product, and as the fallback without one.
 #include <algorithm>
 
 #include "loop.h"
@@ -43,9 +43,17 @@ void job_body(void* context, int64_t begin, int64_t end) {
     }
     const char* a = static_cast<const char*>(job.a->data) + at[0] * job.size;
     const char* b = static_cast<const char*>(job.b->data) + at[1] * job.size;
-    MatmulBlock block = {a,         b,         static_cast<char*>(out.data) + at[2] * job.size,
-                         std::min(kStrip, job.m - row), job.pack ? std::min(kPanel, job.n - column) : job.n,
-                         job.k,     job.a_row, job.a_col, job.b_row, job.out_row, false};
+    MatmulBlock block = {a,
+                         b,
+                         static_cast<char*>(out.data) + at[2] * job.size,
+                         std::min(kStrip, job.m - row),
+                         job.pack ? std::min(kPanel, job.n - column) : job.n,
+                         job.k,
+                         job.a_row,
+                         job.a_col,
+                         job.b_row,
+                         job.out_row,
+                         false};
     if (!job.pack) {
       job.kernel(block);
       continue;

@@ -59,8 +59,10 @@ void transpose_body(void* context, int64_t begin, int64_t end) {
     }
     const int64_t rows = std::min(kBlock, s.shape[t.along] - row);
     const int64_t cols = std::min(kBlock, s.shape[last] - col);
-    auto* body = t.size == 1 ? square<uint8_t> : t.size == 2 ? square<uint16_t> : t.size == 4 ? square<uint32_t>
-                                                                                            : square<uint64_t>;
+    auto* body = t.size == 1   ? square<uint8_t>
+                 : t.size == 2 ? square<uint16_t>
+                 : t.size == 4 ? square<uint32_t>
+                               : square<uint64_t>;
     body(t.x + from * t.size, s.strides[1][t.along], s.strides[1][last], t.out + to * t.size, s.strides[0][t.along],
          s.strides[0][last], rows, cols);
   }
@@ -84,8 +86,13 @@ oar_status_t copy(oar_pack_t* pack, const oar_view_t* const* input, const oar_vi
   for (int d = 0; d < last; ++d)
     if (space.strides[1][d] == 1 && space.shape[d] >= 8) along = d;
   if (along != last && space.strides[1][last] > 1 && space.shape[last] >= 8) {
-    Transpose t = {&space, along, size, static_cast<const char*>(x.data), static_cast<char*>(out.data),
-                   (space.shape[along] + kBlock - 1) / kBlock, (space.shape[last] + kBlock - 1) / kBlock};
+    Transpose t = {&space,
+                   along,
+                   size,
+                   static_cast<const char*>(x.data),
+                   static_cast<char*>(out.data),
+                   (space.shape[along] + kBlock - 1) / kBlock,
+                   (space.shape[last] + kBlock - 1) / kBlock};
     const int64_t squares = space.count / (space.shape[along] * space.shape[last]) * t.rows * t.cols;
     parallel(pack, squares, kParallelElements / (kBlock * kBlock), transpose_body, &t);
     return OAR_OK;
@@ -141,7 +148,8 @@ oar_status_t run_full(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_fram
 }
 
 constexpr uint64_t kBits[] = {kAll | OAR_BIT(OAR_DTYPE_C64) | OAR_BIT(OAR_DTYPE_F8_E4M3) | OAR_BIT(OAR_DTYPE_F8_E5M2) |
-                              OAR_BIT(OAR_DTYPE_F8_E4M3_UZ) | OAR_BIT(OAR_DTYPE_F8_E5M2_UZ) | OAR_BIT(OAR_DTYPE_F8_E8M0)};
+                              OAR_BIT(OAR_DTYPE_F8_E4M3_UZ) | OAR_BIT(OAR_DTYPE_F8_E5M2_UZ) |
+                              OAR_BIT(OAR_DTYPE_F8_E8M0)};
 constexpr uint64_t kTypes[] = {kAll};
 constexpr oar_kernel_decl_t kDecls[] = {
     declare("copy", kBits, run_copy, nullptr),

@@ -34,8 +34,22 @@ inline bool is_half(uint32_t dtype) { return dtype == OAR_DTYPE_F16 || dtype == 
 using Tile = void (*)(const void* a, const void* b, const void* c, void* out, int64_t n);
 
 enum ElementOp : int {
-  kAdd, kSubtract, kMultiply, kDivide, kMaximum, kNegative, kRelu, kEqual, kLess,
-  kExp, kLog, kSqrt, kTanh, kErf, kWhere, kElementOps
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kMaximum,
+  kNegative,
+  kRelu,
+  kEqual,
+  kLess,
+  kExp,
+  kLog,
+  kSqrt,
+  kTanh,
+  kErf,
+  kWhere,
+  kElementOps
 };
 
 // One accumulator of a reduction: the field that the dtype accumulates in.
@@ -71,7 +85,6 @@ struct MatmulBlock {
   int64_t a_row, a_col, b_row, out_row;  // strides in elements
   bool accumulate;
 };
-
 
 // One step of SGD over n dense elements: g += decay * p; where there is m, m = beta * m + g and g = m (nesterov:
 // g + beta * m); p -= rate * g. m may be NULL.

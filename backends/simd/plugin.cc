@@ -1,5 +1,5 @@
-// Kernels for the host CPU on Google Highway, chosen at run time for AVX-512, AVX2 or anything else. Dense, broadcast and
-// strided operands of every elementwise op, reductions, softmax, losses, small matrix products.
+// Kernels for the host CPU on Google Highway, chosen at run time for AVX-512, AVX2 or anything else. Dense, broadcast
+// and strided operands of every elementwise op, reductions, softmax, losses, small matrix products.
 #include <algorithm>
 #include <vector>
 
@@ -66,8 +66,8 @@ oar_status_t declarations(oar_pack_t* pack, uint32_t* out_n, const oar_kernel_de
   });
 }
 
-constexpr oar_pack_table_t kPackTable = {sizeof(oar_pack_table_t), OAR_PACK_VERSION, pack_open, pack_close, nullptr,
-                                         nullptr};
+constexpr oar_pack_table_t kPackTable = {
+    sizeof(oar_pack_table_t), OAR_PACK_VERSION, pack_open, pack_close, nullptr, nullptr};
 constexpr oar_kernel_table_t kKernelTable = {sizeof(oar_kernel_table_t), OAR_KERNEL_VERSION, declarations, nullptr};
 
 }  // namespace

@@ -26,11 +26,17 @@ HWY_INLINE V nan_max(V a, V b) {
 inline double nan_max_scalar(double a, double b) { return a != a ? a : b != b ? b : a > b ? a : b; }
 
 struct SumReal {
-  template <class V> static HWY_INLINE V join(V a, V b) { return hn::Add(a, b); }
+  template <class V>
+  static HWY_INLINE V join(V a, V b) {
+    return hn::Add(a, b);
+  }
   static HWY_INLINE double join_scalar(double a, double b) { return a + b; }
 };
 struct MaxReal {
-  template <class V> static HWY_INLINE V join(V a, V b) { return nan_max(a, b); }
+  template <class V>
+  static HWY_INLINE V join(V a, V b) {
+    return nan_max(a, b);
+  }
   static HWY_INLINE double join_scalar(double a, double b) { return nan_max_scalar(a, b); }
 };
 
@@ -224,7 +230,7 @@ void finish_integer(const Acc* acc, double, void* out, int64_t out_stride, int64
 }
 void finish_max_u64(const Acc* acc, double, void* out, int64_t out_stride, int64_t width) {
   for (int64_t i = 0; i < width; ++i)
-    static_cast<uint64_t*>(out)[i * out_stride] = static_cast<uint64_t>(acc[i].integer) ^ uint64_t{1} << 63;
+    static_cast<uint64_t*>(out)[i * out_stride] = static_cast<uint64_t>(acc[i].integer) ^ uint64_t { 1 } << 63;
 }
 
 template <uint32_t Dtype>

@@ -1,6 +1,6 @@
-// sum, max and mean over any set of axes and any strides. Dimensions are sorted by stride, so a transposed input is read
-// in the order it lies; the rest is either rows (the densest dimension is reduced) or columns (it is kept). How the work
-// is cut never depends on the number of threads: results are the same bits every time.
+// sum, max and mean over any set of axes and any strides. Dimensions are sorted by stride, so a transposed input is
+// read in the order it lies; the rest is either rows (the densest dimension is reduced) or columns (it is kept). How
+// the work is cut never depends on the number of threads: results are the same bits every time.
 #include <algorithm>
 
 #include "loop.h"
@@ -59,8 +59,8 @@ struct Job {
   double scale;
   int64_t column_extent, column_blocks;  // of the last kept dimension; rows: 1 and 1
   bool columns;
-  int64_t unit;   // being cut into chunks
-  Acc* parts;     // kChunks x kWidth
+  int64_t unit;  // being cut into chunks
+  Acc* parts;    // kChunks x kWidth
 };
 
 // The elements [first, last) of the outermost reduced dimension of one unit of work, into acc.

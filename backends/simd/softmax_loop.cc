@@ -1,5 +1,5 @@
-// softmax and log_softmax along any axis, and cross_entropy of integer labels. Rows that do not lie dense, or are f16 or
-// bf16, pass through a buffer; those too long for it are refused.
+// softmax and log_softmax along any axis, and cross_entropy of integer labels. Rows that do not lie dense, or are f16
+// or bf16, pass through a buffer; those too long for it are refused.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -20,7 +20,7 @@ struct Job {
   const oar_view_t* x;
   const oar_view_t* labels;  // cross_entropy: I[*B] and out [*B]; else NULL
   const oar_view_t* loss;
-  const oar_view_t* out;     // of the rows; cross_entropy: log_probabilities, or NULL if nobody wants them
+  const oar_view_t* out;  // of the rows; cross_entropy: log_probabilities, or NULL if nobody wants them
   int axis;
   int64_t length;
   std::atomic<int64_t> bad_label{-1};  // its offset
@@ -44,10 +44,8 @@ const float* row_read(const Job& job, const char* from, float* buffer) {
 void row_write(const Job& job, const float* row, char* to) {
   const uint32_t dtype = job.out->dtype;
   const int64_t stride = job.out->strides[job.axis];
-  if (dtype == OAR_DTYPE_F32)
-    scatter(reinterpret_cast<const char*>(row), 0, stride, 1, job.length, 4, to);
-  else if (stride == 1)
-    job.kernels->cast[OAR_DTYPE_F32][dtype](row, nullptr, nullptr, to, job.length);
+  if (dtype == OAR_DTYPE_F32) scatter(reinterpret_cast<const char*>(row), 0, stride, 1, job.length, 4, to);
+  else if (stride == 1) job.kernels->cast[OAR_DTYPE_F32][dtype](row, nullptr, nullptr, to, job.length);
   else
     for (int64_t i = 0; i < job.length; ++i) oar_kit_convert(to, dtype, i * stride, row, OAR_DTYPE_F32, i);
 }

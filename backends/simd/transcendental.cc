@@ -16,11 +16,36 @@ namespace {
 template <class V>
 using Tag = hn::DFromV<V>;
 
-struct Exp { template <class V> HWY_INLINE V operator()(V x) const { return exp_full(Tag<V>(), x); } };
-struct Log { template <class V> HWY_INLINE V operator()(V x) const { return log_full(Tag<V>(), x); } };
-struct Sqrt { template <class V> HWY_INLINE V operator()(V x) const { return hn::Sqrt(x); } };
-struct Tanh { template <class V> HWY_INLINE V operator()(V x) const { return tanh_full(Tag<V>(), x); } };
-struct Erf { template <class V> HWY_INLINE V operator()(V x) const { return erf_full(Tag<V>(), x); } };
+struct Exp {
+  template <class V>
+  HWY_INLINE V operator()(V x) const {
+    return exp_full(Tag<V>(), x);
+  }
+};
+struct Log {
+  template <class V>
+  HWY_INLINE V operator()(V x) const {
+    return log_full(Tag<V>(), x);
+  }
+};
+struct Sqrt {
+  template <class V>
+  HWY_INLINE V operator()(V x) const {
+    return hn::Sqrt(x);
+  }
+};
+struct Tanh {
+  template <class V>
+  HWY_INLINE V operator()(V x) const {
+    return tanh_full(Tag<V>(), x);
+  }
+};
+struct Erf {
+  template <class V>
+  HWY_INLINE V operator()(V x) const {
+    return erf_full(Tag<V>(), x);
+  }
+};
 
 template <class T, class F>
 void unary(const void* x, const void*, const void*, void* out, int64_t n) {

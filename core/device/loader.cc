@@ -147,11 +147,11 @@ Status open_devices(Plugin& p) {
     d->plugin = &p;
     d->info = info;
     d->dlpack_kind = info->dlpack_kind;
-    d->storage_dtypes = info->storage_dtypes ? info->storage_dtypes : ~DTypeSet(0);
+    d->storage_dtypes = OAR_HAS(info, storage_dtypes) && info->storage_dtypes ? info->storage_dtypes : ~DTypeSet(0);
     const oar_space_info_t& space = *info->spaces[0];
     d->addressable = (space.flags & OAR_SPACE_ADDRESSABLE) != 0;
     d->host_access = d->addressable && (space.flags & OAR_SPACE_HOST_ACCESS) != 0;
-    d->alignment = space.alignment ? space.alignment : 64;
+    d->alignment = OAR_HAS(&space, alignment) && space.alignment ? space.alignment : 64;
     oar_options_t options{};
     options.struct_size = sizeof options;
     s = p.device->open(p.given_host, i, &options, &d->handle);

@@ -172,7 +172,7 @@ Status copy_to_host(Stream& s, void* to, const Block& from, uint64_t from_offset
 oar_stream_t* stream_for(Stream& s, Pack* pack) {
   if (pack->plugin == s.device->plugin) return s.handle;
   auto [it, fresh] = s.pack_streams.try_emplace(pack, nullptr);
-  if (fresh && pack->plugin->pack->stream_open) {
+  if (fresh && OAR_HAS(pack->plugin->pack, stream_open) && pack->plugin->pack->stream_open) {
     const auto& t = *s.device->plugin->stream;
     pack->plugin->pack->stream_open(pack->handle, OAR_HAS(&t, native) && t.native ? t.native(s.handle) : nullptr, &it->second);
   }

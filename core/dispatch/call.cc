@@ -84,6 +84,12 @@ Status call_with(Call& c, std::vector<Tensor>& outputs) {
   } else {
     c.decompose = wanted && !def.gradient && def.decompose;
     c.with_hidden = wanted && def.gradient;
+    if (wanted) {   // the casts are calls of their own on the tape
+      std::vector<Tensor> keep;
+      std::vector<TensorImpl*> cast;
+      OAR_TRY(promote_operands(c, keep, cast));
+      if (!cast.empty()) return call_with(c, outputs);
+    }
     OAR_TRY(run_call(c, outputs));
   }
   if (wanted && def.gradient) {

@@ -262,23 +262,60 @@ Status arrange(const Entry& e, const Call& c, std::vector<Tensor>& keep, std::ve
   return {};
 }
 
+Status cast_operands(const Entry& e, Call& c, std::vector<Tensor>& keep, std::vector<TensorImpl*>& in) {
+  in.assign(c.inputs, c.inputs + c.n_inputs);
+  for (int i = 0; i < c.n_inputs; ++i) {
+    if (e.cast_to[size_t(i)] == DType::none) continue;
+    detail::retain(in[size_t(i)]);
+    Tensor t = Tensor::adopt(in[size_t(i)]);
+    OAR_TRY(role::cast(t, e.cast_to[size_t(i)], &t));
+    in[size_t(i)] = t.impl();
+    keep.push_back(std::move(t));
+  }
+  c.inputs = in.data();
+  return {};
+}
+
+// The entry of a call: found or made. once keeps it alive where calls inside may push it out of the cache.
+Result<Entry*> entry_of(const Call& c, std::shared_ptr<Entry>& once, bool* cached) {
+  ensure_plugins_loaded();
+  Key key;
+  make_key(c, key);
+  Cache& cache = Cache::of_thread();
+  *cached = key.fits;
+  if (Entry* e = key.fits ? cache.find(key) : nullptr) {
+    if (e->kind != Kind::kernel || e->make_contiguous) once = e->shared_from_this();
+    OAR_TRACE_STOP(std::string(c.op.def->name) + ": found what was chosen before");
+    return e;
+  }
+  Result<std::shared_ptr<Entry>> made = make_entry(c);
+  if (!made) return std::move(made.status());
+  once = std::move(*made);
+  Entry* e = key.fits ? cache.add(key, once) : once.get();
+  if (trace::active() & trace::kStops)
+    OAR_TRACE_STOP(std::string(c.op.def->name) + ": chose " +
+                   (e->kind == Kind::kernel ? e->kernel.pack->plugin->info.name + "'s kernel" : std::string("the ") + route_name(e->kind)) +
+                   (e->reason.empty() ? "" : " (" + e->reason + ")"));
+  return e;
+}
+
 }  // namespace
+
+Status promote_operands(Call& c, std::vector<Tensor>& keep, std::vector<TensorImpl*>& in) {
+  std::shared_ptr<Entry> once;
+  bool cached = false;
+  Result<Entry*> e = entry_of(c, once, &cached);
+  if (!e) return std::move(e.status());
+  return (*e)->kind == Kind::promote ? cast_operands(**e, c, keep, in) : Status();
+}
 
 Status run_entry(Entry& e, const Call& call, std::vector<Tensor>& outputs) {
   e.calls.store(e.calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (e.kind == Kind::promote) {
     std::vector<Tensor> keep;
-    std::vector<TensorImpl*> in(call.inputs, call.inputs + call.n_inputs);
-    for (int i = 0; i < call.n_inputs; ++i) {
-      if (e.cast_to[size_t(i)] == DType::none) continue;
-      detail::retain(in[size_t(i)]);
-      Tensor t = Tensor::adopt(in[size_t(i)]);
-      OAR_TRY(role::cast(t, e.cast_to[size_t(i)], &t));
-      in[size_t(i)] = t.impl();
-      keep.push_back(std::move(t));
-    }
+    std::vector<TensorImpl*> in;
     Call again = call;
-    again.inputs = in.data();
+    OAR_TRY(cast_operands(e, again, keep, in));
     return run_call(again, outputs);
   }
   if (e.kind == Kind::decomposition) return run_decomposition(e, call, outputs);
@@ -340,29 +377,15 @@ Status run_entry(Entry& e, const Call& call, std::vector<Tensor>& outputs) {
 }
 
 Status run_call(const Call& c, std::vector<Tensor>& outputs) {
-  ensure_plugins_loaded();
-  Key key;
-  make_key(c, key);
-  Cache& cache = Cache::of_thread();
-  Entry* e = key.fits ? cache.find(key) : nullptr;
-  std::shared_ptr<Entry> once;   // keeps it alive where calls inside may push it out of the cache
-  if (!e) {
-    Result<std::shared_ptr<Entry>> made = make_entry(c);
-    if (!made) return std::move(made.status());
-    once = std::move(*made);
-    e = key.fits ? cache.add(key, once) : once.get();
-    if (trace::active() & trace::kStops)
-      OAR_TRACE_STOP(std::string(c.op.def->name) + ": chose " + (e->kind == Kind::kernel ? e->kernel.pack->plugin->info.name + "'s kernel" : std::string("the ") + route_name(e->kind)) +
-                     (e->reason.empty() ? "" : " (" + e->reason + ")"));
-  } else {
-    if (e->kind != Kind::kernel || e->make_contiguous) once = e->shared_from_this();
-    OAR_TRACE_STOP(std::string(c.op.def->name) + ": found what was chosen before");
-  }
-  Status s = run_entry(*e, c, outputs);
-  if (s.code() == Code::refused) {   // a kernel that only noticed while running: ask the others, without it
+  std::shared_ptr<Entry> once;
+  bool cached = false;
+  Result<Entry*> e = entry_of(c, once, &cached);
+  if (!e) return std::move(e.status());
+  Status s = run_entry(**e, c, outputs);
+  if (s.code() == Code::refused) {   // a kernel that only noticed while running: go on without kernels
     Call without = c;
     without.route = c.op.def->decompose ? Route::decomposition : Route::reference;
-    if (key.fits) cache.remove(e);
+    if (cached) Cache::of_thread().remove(*e);
     return run_call(without, outputs);
   }
   return s;

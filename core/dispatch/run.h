@@ -10,6 +10,8 @@ namespace oarlock::dispatch {
 Status run_entry(Entry& entry, const Call& call, std::vector<Tensor>& outputs);
 // The whole way: key, cache, selection, run; not recorded.
 Status run_call(const Call& call, std::vector<Tensor>& outputs);
+// If the operands' dtypes have to be cast first: casts them, on the tape, and points call at the results.
+Status promote_operands(Call& call, std::vector<Tensor>& keep, std::vector<TensorImpl*>& in);
 // Ops that need no kernel. move.cc, view.cc
 Status run_view(const Call& call, Tensor* output);
 Status run_assign(const Call& call);

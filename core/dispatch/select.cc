@@ -181,8 +181,8 @@ Verdict ask(const Kernel& k, const Call& c, Entry& e, Operands& operands, bool k
   auto read = [&](oar_status_t s, const char* function) {
     if (s == OAR_OK) return Verdict{.taken = true};
     if (s > 0) {
-      size_t n = std::min({verdict.value.text_size, sizeof words, verdict.value.text_capacity});
-      std::string why(words, verdict.value.text ? n : 0);
+      size_t n = OAR_HAS(&verdict.value, text_size) && verdict.value.text == words ? std::min(verdict.value.text_size, sizeof words) : 0;
+      std::string why(words, n);
       if (why.empty()) why = reason_text(verdict.value.reason);
       if (std::string o = operand_name(c, verdict.value.operand); !o.empty()) why = o + ": " + why;
       bool layout = verdict.value.reason == OAR_REASON_LAYOUT || verdict.value.reason == OAR_REASON_SHAPE || verdict.value.reason == OAR_REASON_ALIGNMENT;
@@ -215,7 +215,7 @@ Verdict ask(const Kernel& k, const Call& c, Entry& e, Operands& operands, bool k
     operands.strides = offered;
     return v;
   }
-  if (!OAR_HAS(&prepared.value, workspace_alignment) || prepared.value.struct_size > OAR_OUT_ROOM)
+  if (!OAR_HAS(&prepared.value, state) || prepared.value.struct_size > OAR_OUT_ROOM)
     return {.failed = true, .reason = "kernel.prepare: " + k.pack->plugin->info.name + " wrote struct_size " +
                                       std::to_string(prepared.value.struct_size) + " into what it prepared; it has to be left or be sizeof the struct."};
   auto give_up = [&](std::string why, bool layout) {
@@ -225,6 +225,7 @@ Verdict ask(const Kernel& k, const Call& c, Entry& e, Operands& operands, bool k
   };
   std::vector<std::vector<int64_t>> out_strides(m);
   for (size_t i = 0; i < n + m; ++i) {
+    if (!OAR_HAS(&choices[i].value, layout)) continue;   // an older plugin that chose nothing
     if (choices[i].value.space != 0) return give_up("it wants an operand in another memory space", false);
     uint64_t layout = choices[i].value.layout;
     if (layout >= OAR_LAYOUT_OPAQUE) return give_up("it wants a blocked layout, which only compiled programs have", false);
@@ -244,7 +245,7 @@ Verdict ask(const Kernel& k, const Call& c, Entry& e, Operands& operands, bool k
   }
   e.state = prepared.value.state;
   e.prepared = true;
-  e.workspace_bytes = prepared.value.workspace_bytes;
+  e.workspace_bytes = OAR_HAS(&prepared.value, workspace_bytes) ? prepared.value.workspace_bytes : 0;
   if (std::any_of(out_strides.begin(), out_strides.end(), [](auto& s) { return !s.empty(); })) e.strides = std::move(out_strides);
   return v;
 }

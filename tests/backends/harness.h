@@ -33,7 +33,8 @@ class Array {
     allocate(count());
   }
   // With strides; memory reaches from the first to the last element.
-  Array(uint32_t dtype, Dims shape, Dims strides) : dtype_(dtype), shape_(std::move(shape)), strides_(std::move(strides)) {
+  Array(uint32_t dtype, Dims shape, Dims strides)
+      : dtype_(dtype), shape_(std::move(shape)), strides_(std::move(strides)) {
     int64_t last = 0;
     for (size_t d = 0; d < shape_.size(); ++d) last += shape_[d] > 0 ? (shape_[d] - 1) * strides_[d] : 0;
     allocate(last + 1);
@@ -137,8 +138,8 @@ struct Invocation {
   std::vector<Step> epilogue = {};
   std::set<int> constants = {};
   std::vector<Array> more_outputs = {};
-  bool has_output = true;        // false: out is ignored
-  std::set<int> absent = {};     // inputs, and outputs as n_inputs + j, that are NULL
+  bool has_output = true;     // false: out is ignored
+  std::set<int> absent = {};  // inputs, and outputs as n_inputs + j, that are NULL
   // An input at which a launch gets NULL instead of the data, to show that it is not read.
   int hidden = -1;
 };
@@ -146,7 +147,7 @@ struct Outcome {
   oar_status_t status = OAR_REFUSED;
   uint32_t reason = OAR_REASON_OP;
   int32_t operand = -1;
-  std::string text;           // of the refusal or the error
+  std::string text;  // of the refusal or the error
   uint64_t unread_inputs = 0;
 };
 
@@ -223,7 +224,8 @@ class Plugin {
     operands.insert(operands.end(), what.more_outputs.begin(), what.more_outputs.end());
     for (size_t i = 0; i < operands.size(); ++i) {
       const uint32_t dtype = operands[i].dtype();
-      if (what.absent.count(static_cast<int>(i)) == 0 && !oar_kit_in(decl->dtypes[std::min<size_t>(i, decl->n_masks - 1)], dtype)) {
+      if (what.absent.count(static_cast<int>(i)) == 0 &&
+          !oar_kit_in(decl->dtypes[std::min<size_t>(i, decl->n_masks - 1)], dtype)) {
         outcome.reason = OAR_REASON_DTYPE;
         outcome.operand = static_cast<int32_t>(i);
         return outcome;
@@ -367,7 +369,8 @@ inline double ulps_f32(float got, double want) {
   const float rounded = static_cast<float>(want);
   if (got == rounded) return 0;
   if (std::isinf(rounded) || std::isinf(got)) return 1e30;
-  const double unit = std::max(std::ldexp(1.0, std::ilogb(rounded == 0 ? 1e-45f : rounded) - 23), std::ldexp(1.0, -149));
+  const double unit =
+      std::max(std::ldexp(1.0, std::ilogb(rounded == 0 ? 1e-45f : rounded) - 23), std::ldexp(1.0, -149));
   return std::abs(got - want) / unit;
 }
 

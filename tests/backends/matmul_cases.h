@@ -34,7 +34,10 @@ inline Dot dot(const Array& a, const Array& b, const Dims& out, int64_t i) {
 }
 
 inline double epsilon_of(uint32_t dtype) {
-  return dtype == OAR_DTYPE_F64 ? 0x1p-50 : dtype == OAR_DTYPE_F32 ? 0x1p-20 : dtype == OAR_DTYPE_F16 ? 0x1p-10 : 0x1p-7;
+  return dtype == OAR_DTYPE_F64   ? 0x1p-50
+         : dtype == OAR_DTYPE_F32 ? 0x1p-20
+         : dtype == OAR_DTYPE_F16 ? 0x1p-10
+                                  : 0x1p-7;
 }
 
 inline void expect_product(const Array& a, const Array& b, const Array& out) {

@@ -27,21 +27,27 @@ TEST(OnednnPlugin, DeclarationsHoldStates) {
 
 TEST(OnednnMatmul, TransposedOperandsByStride) {
   for (uint32_t dtype : {OAR_DTYPE_F32, OAR_DTYPE_BF16})
-    for (const Dims& size : {Dims{64, 784, 128}, Dims{1, 1000, 500}, Dims{33, 27, 65}, Dims{256, 1, 200}, Dims{500, 300, 1}})
+    for (const Dims& size :
+         {Dims{64, 784, 128}, Dims{1, 1000, 500}, Dims{33, 27, 65}, Dims{256, 1, 200}, Dims{500, 300, 1}})
       for (int transposed = 0; transposed < 4; ++transposed) {
         const int64_t m = size[0], k = size[1], n = size[2];
-        const Array a = transposed & 1 ? Array(dtype, {k, m}).random(1).permuted({1, 0}) : Array(dtype, {m, k}).random(1);
-        const Array b = transposed & 2 ? Array(dtype, {n, k}).random(2).permuted({1, 0}) : Array(dtype, {k, n}).random(2);
+        const Array a =
+            transposed & 1 ? Array(dtype, {k, m}).random(1).permuted({1, 0}) : Array(dtype, {m, k}).random(1);
+        const Array b =
+            transposed & 2 ? Array(dtype, {n, k}).random(2).permuted({1, 0}) : Array(dtype, {k, n}).random(2);
         Array out(dtype, {m, n});
         const Outcome outcome = plugin().call({.op = "matmul", .inputs = {a, b}, .out = out});
-        ASSERT_EQ(outcome.status, OAR_OK) << m << "x" << k << "x" << n << " transposed " << transposed << ": " << outcome.text;
+        ASSERT_EQ(outcome.status, OAR_OK)
+            << m << "x" << k << "x" << n << " transposed " << transposed << ": " << outcome.text;
         expect_product(a, b, out);
         if (HasFatalFailure()) return;
       }
 }
 
 TEST(OnednnMatmul, BatchesBroadcast) {
-  const struct { Dims a, b, out; } cases[] = {
+  const struct {
+    Dims a, b, out;
+  } cases[] = {
       {{4, 30, 50}, {50, 60}, {4, 30, 60}},
       {{30, 50}, {4, 50, 60}, {4, 30, 60}},
       {{5, 1, 30, 40}, {4, 40, 20}, {5, 4, 30, 20}},
@@ -74,7 +80,8 @@ TEST(OnednnMatmul, ConstantWeightsAreAbsorbed) {
   for (uint32_t dtype : {OAR_DTYPE_F32, OAR_DTYPE_BF16})
     for (bool transposed : {false, true}) {
       const Array a = Array(dtype, {64, 784}).random(1);
-      const Array b = transposed ? Array(dtype, {128, 784}).random(2).permuted({1, 0}) : Array(dtype, {784, 128}).random(2);
+      const Array b =
+          transposed ? Array(dtype, {128, 784}).random(2).permuted({1, 0}) : Array(dtype, {784, 128}).random(2);
       Array plain(dtype, {64, 128}), out(dtype, {64, 128});
       ASSERT_EQ(plugin().call({.op = "matmul", .inputs = {a, b}, .out = plain}).unread_inputs, 0u);
       const Outcome outcome = plugin().call({.op = "matmul", .inputs = {a, b}, .out = out, .constants = {1}});
@@ -83,7 +90,8 @@ TEST(OnednnMatmul, ConstantWeightsAreAbsorbed) {
       if (outcome.unread_inputs == 0) continue;  // the plain layout was the best one
       EXPECT_EQ(outcome.unread_inputs, OAR_BIT(1));
       Array blind(dtype, {64, 128});
-      ASSERT_EQ(plugin().call({.op = "matmul", .inputs = {a, b}, .out = blind, .constants = {1}, .hidden = 1}).status, OAR_OK);
+      ASSERT_EQ(plugin().call({.op = "matmul", .inputs = {a, b}, .out = blind, .constants = {1}, .hidden = 1}).status,
+                OAR_OK);
       expect_product(a, b, blind);
     }
 }
@@ -97,8 +105,11 @@ TEST(OnednnMatmul, FusesBiasAndEltwise) {
       const Array a = Array(dtype, a_shape).random(1), b = Array(dtype, {64, 48}).random(2, -0.2, 0.2);
       const Array bias = Array(dtype, {48}).random(3), factor = Array(dtype, {1, 48}).random(4);
       Array out(dtype, out_shape);
-      const Outcome outcome = plugin().call({.op = "matmul", .inputs = {a, b, bias, factor}, .out = out,
-          .epilogue = {{"add", {-1, 2}}, {"tanh", {-1}}, {"multiply", {3, -1}}, {"add", {2, -1}}, {"relu", {-1}}}});
+      const Outcome outcome = plugin().call(
+          {.op = "matmul",
+           .inputs = {a, b, bias, factor},
+           .out = out,
+           .epilogue = {{"add", {-1, 2}}, {"tanh", {-1}}, {"multiply", {3, -1}}, {"add", {2, -1}}, {"relu", {-1}}}});
       ASSERT_EQ(outcome.status, OAR_OK) << outcome.text;
       for (int64_t i = 0; i < out.count(); ++i) {
         const Dot d = dot(a, b, out.shape(), i);
@@ -117,11 +128,14 @@ TEST(OnednnMatmul, FusedStepsKeepNaNAndRefuseWhatLosesIt) {
       Array out(dtype, {20, 40});
       const Outcome outcome = plugin().call({.op = "matmul", .inputs = {a, b}, .out = out, .epilogue = {{step, {-1}}}});
       ASSERT_EQ(outcome.status, OAR_OK) << outcome.text;
-      for (int64_t i = 0; i < out.count(); ++i) ASSERT_EQ(std::isnan(out.get(i)), i / 40 == 5) << step << " element " << i;
+      for (int64_t i = 0; i < out.count(); ++i)
+        ASSERT_EQ(std::isnan(out.get(i)), i / 40 == 5) << step << " element " << i;
     }
   const Array a = Array(kF32, {64, 64}).random(1);
-  for (const std::vector<Step>& steps : {std::vector<Step>{{"exp", {-1}}}, {{"log", {-1}}}, {{"relu", {-1}}, {"tanh", {-1}}}}) {
-    const Outcome outcome = plugin().call({.op = "matmul", .inputs = {a, a}, .out = Array(kF32, {64, 64}), .epilogue = steps});
+  for (const std::vector<Step>& steps :
+       {std::vector<Step>{{"exp", {-1}}}, {{"log", {-1}}}, {{"relu", {-1}}, {"tanh", {-1}}}}) {
+    const Outcome outcome =
+        plugin().call({.op = "matmul", .inputs = {a, a}, .out = Array(kF32, {64, 64}), .epilogue = steps});
     EXPECT_EQ(outcome.status, OAR_REFUSED);
     EXPECT_EQ(outcome.reason, OAR_REASON_EPILOGUE);
   }

@@ -65,7 +65,12 @@ const Case kCases[] = {
     {"padded rows", {6, 600}, {640, 1}, {600}, {1}, {6, 600}, {600, 1}},
     {"padded output", {6, 600}, {600, 1}, {600}, {1}, {6, 600}, {640, 1}},
     {"transposed output", {6, 60}, {60, 1}, {6, 60}, {60, 1}, {6, 60}, {1, 6}},
-    {"five dimensions", {2, 3, 4, 5, 6}, {360, 120, 30, 6, 1}, {3, 1, 5, 1}, {5, 5, 1, 1}, {2, 3, 4, 5, 6},
+    {"five dimensions",
+     {2, 3, 4, 5, 6},
+     {360, 120, 30, 6, 1},
+     {3, 1, 5, 1},
+     {5, 5, 1, 1},
+     {2, 3, 4, 5, 6},
      {1, 2, 6, 24, 120}},
     {"parallel", {40, 1001}, {1001, 1}, {1001}, {1}, {40, 1001}, {1001, 1}},
     {"parallel dense", {40040}, {1}, {40040}, {1}, {40040}, {1}},
@@ -83,7 +88,8 @@ TEST(SimdElement, BinaryOfAllShapesAndStrides) {
         a.fill(value);
         if (std::string(op.name) == "divide") b.fill(divisor);
         else b.fill([&](int64_t i) { return value(i * 5 + 3); });
-        expect_binary(op, a, b, Array(compares(op.name) ? uint32_t{OAR_DTYPE_BOOL} : dtype, c.out_shape, c.out_strides));
+        expect_binary(op, a, b,
+                      Array(compares(op.name) ? uint32_t{OAR_DTYPE_BOOL} : dtype, c.out_shape, c.out_strides));
         if (HasFatalFailure()) return;
       }
 }
@@ -184,8 +190,9 @@ TEST(SimdElement, UnaryIsAccurate) {
 
 TEST(SimdElement, UnaryAtTheEdges) {
   const double denormal = 1e-42;
-  const double inputs[] = {0.0,  -0.0, kInf, -kInf, kNaN, denormal, -denormal, 3.4e38, -3.4e38, 88.7228, 88.7229, 89, 104, 200,
-                           -87.4, -100, -103.9, -104.5, -200, 1, -1, 1e-30, 10, -10, 1.17549e-38};
+  const double inputs[] = {0.0,     -0.0,    kInf, -kInf, kNaN, denormal, -denormal,  3.4e38, -3.4e38,
+                           88.7228, 88.7229, 89,   104,   200,  -87.4,    -100,       -103.9, -104.5,
+                           -200,    1,       -1,   1e-30, 10,   -10,      1.17549e-38};
   for (const char* name : {"exp", "log", "sqrt", "tanh", "erf", "negative", "relu"})
     for (int64_t pad : {0, 1, 17})  // so that each input meets whole vectors and tails
       for (double value : inputs) {
@@ -196,8 +203,8 @@ TEST(SimdElement, UnaryAtTheEdges) {
         Array out(OAR_DTYPE_F32, {pad + 1});
         ASSERT_EQ(plugin().call({.op = name, .inputs = {x}, .out = out}).status, OAR_OK);
         const double want = op->want(x.get(pad));
-        EXPECT_LE(ulps_f32(static_cast<float>(out.get(pad)), want), 4) << name << " of " << value << " gave "
-                                                                       << out.get(pad) << ", not " << want;
+        EXPECT_LE(ulps_f32(static_cast<float>(out.get(pad)), want), 4)
+            << name << " of " << value << " gave " << out.get(pad) << ", not " << want;
         if (want == 0 && std::string(name) != "relu") {
           EXPECT_EQ(std::signbit(out.get(pad)), std::signbit(want)) << name << " of " << value;
         }
@@ -242,8 +249,9 @@ TEST(SimdElement, WhereSelectsBits) {
 }
 
 TEST(SimdElement, CastFollowsTheRules) {
-  const double values[] = {0, 1, -1, 0.5, 1.5, 2.5, -2.5, 127.9, -129, 255.4, 256, 65504, 65520, 1e6, -1e6, 3e9,
-                           -3e9, 1e10, 9.3e18, 1e19, 2e19, -2e19, 1e-8, 1e39, kInf, -kInf, kNaN, 1.00390625, 1.01171875};
+  const double values[] = {0,    1,     -1,    0.5,  1.5,  2.5,   -2.5, 127.9,      -129,      255.4,
+                           256,  65504, 65520, 1e6,  -1e6, 3e9,   -3e9, 1e10,       9.3e18,    1e19,
+                           2e19, -2e19, 1e-8,  1e39, kInf, -kInf, kNaN, 1.00390625, 1.01171875};
   const int64_t n = std::size(values) + 40;
   for (uint32_t from = OAR_DTYPE_BOOL; from <= OAR_DTYPE_F64; ++from)
     for (uint32_t to = OAR_DTYPE_BOOL; to <= OAR_DTYPE_F64; ++to) {
@@ -259,7 +267,9 @@ TEST(SimdElement, CastFollowsTheRules) {
       }
     }
   // Published points of the formats: 1.00390625 lies between two bf16 and goes to the even one, 65520 overflows f16.
-  Array x = Array(OAR_DTYPE_F32, {4}).fill([](int64_t i) { return i == 0 ? 1.00390625 : i == 1 ? 1.01171875 : i == 2 ? 65520 : 65519; });
+  Array x = Array(OAR_DTYPE_F32, {4}).fill([](int64_t i) {
+    return i == 0 ? 1.00390625 : i == 1 ? 1.01171875 : i == 2 ? 65520 : 65519;
+  });
   Array bf16(OAR_DTYPE_BF16, {4}), f16(OAR_DTYPE_F16, {4}), i32(OAR_DTYPE_I32, {4});
   ASSERT_EQ(plugin().call({.op = "cast", .inputs = {x}, .out = bf16}).status, OAR_OK);
   ASSERT_EQ(plugin().call({.op = "cast", .inputs = {x}, .out = f16}).status, OAR_OK);
@@ -292,7 +302,12 @@ TEST(SimdElement, FullConvertsItsValue) {
   const Dims shape = {3, 50, 401};
   for (uint32_t dtype : {OAR_DTYPE_BOOL, OAR_DTYPE_I8, OAR_DTYPE_I64, OAR_DTYPE_F16, OAR_DTYPE_F32, OAR_DTYPE_F64}) {
     Array out(dtype, shape);
-    ASSERT_EQ(plugin().call({.op = "full", .inputs = {}, .out = out, .attrs = {attr_ints(shape), attr_float(2.5), attr_int(dtype)}}).status, OAR_OK);
+    ASSERT_EQ(
+        plugin()
+            .call(
+                {.op = "full", .inputs = {}, .out = out, .attrs = {attr_ints(shape), attr_float(2.5), attr_int(dtype)}})
+            .status,
+        OAR_OK);
     const double want = dtype == OAR_DTYPE_BOOL ? 1 : oar_kit_in(OAR_KIT_INTEGERS, dtype) ? 2 : 2.5;
     for (int64_t i = 0; i < out.count(); ++i) ASSERT_EQ(out.get(i), want) << dtype;
   }

@@ -49,7 +49,8 @@ void expect_reduction(const std::string& op, const Array& x, const Dims& axes, b
 
 TEST(SimdReduce, AnyAxesAnyStrides) {
   const std::vector<Dims> axes_sets = {{}, {0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}};
-  const std::vector<Dims> shapes = {{1, 1, 1}, {3, 4, 5}, {2, 3, 600}, {70, 2, 33}, {5, 300, 7}, {130, 17, 40}, {4, 0, 3}};
+  const std::vector<Dims> shapes = {{1, 1, 1},   {3, 4, 5},     {2, 3, 600}, {70, 2, 33},
+                                    {5, 300, 7}, {130, 17, 40}, {4, 0, 3}};
   for (uint32_t dtype : {OAR_DTYPE_F32, OAR_DTYPE_F64, OAR_DTYPE_F16, OAR_DTYPE_BF16, OAR_DTYPE_I32, OAR_DTYPE_I64})
     for (const Dims& shape : shapes)
       for (const Dims& axes : axes_sets)
@@ -80,15 +81,20 @@ TEST(SimdReduce, SumOfAMillionTenths) {
   const Array columns = Array(OAR_DTYPE_F32, {n, 1}, {3, 1}).fill([](int64_t) { return 0.1; });
   for (const Array& each : {x, columns}) {
     Array out(OAR_DTYPE_F32, {});
-    ASSERT_EQ(plugin().call({.op = "sum", .inputs = {each}, .out = out,
-                             .attrs = {attr_none(OAR_ATTR_INTS), attr_bool(false)}}).status, OAR_OK);
+    ASSERT_EQ(
+        plugin()
+            .call({.op = "sum", .inputs = {each}, .out = out, .attrs = {attr_none(OAR_ATTR_INTS), attr_bool(false)}})
+            .status,
+        OAR_OK);
     EXPECT_NEAR(out.get(0), want, 1e-6 * want);
   }
   // Down the columns of [n, 3]: three sums of a million.
   const Array wide = Array(OAR_DTYPE_F32, {n, 3}).fill([](int64_t) { return 0.1; });
   Array out(OAR_DTYPE_F32, {3});
   const Dims axes = {0};
-  ASSERT_EQ(plugin().call({.op = "sum", .inputs = {wide}, .out = out, .attrs = {attr_ints(axes), attr_bool(false)}}).status, OAR_OK);
+  ASSERT_EQ(
+      plugin().call({.op = "sum", .inputs = {wide}, .out = out, .attrs = {attr_ints(axes), attr_bool(false)}}).status,
+      OAR_OK);
   for (int i = 0; i < 3; ++i) EXPECT_NEAR(out.get(i), want, 1e-6 * want);
 }
 
@@ -99,7 +105,9 @@ TEST(SimdReduce, SameBitsWithAnyNumberOfThreads) {
     for (uint32_t threads : {1, 2, 5}) {
       plugin().threads(threads);
       Array out(OAR_DTYPE_F32, axes.size() == 2 ? Dims{} : Dims{x.shape()[1 - axes[0]]});
-      ASSERT_EQ(plugin().call({.op = "sum", .inputs = {x}, .out = out, .attrs = {attr_ints(axes), attr_bool(false)}}).status, OAR_OK);
+      ASSERT_EQ(
+          plugin().call({.op = "sum", .inputs = {x}, .out = out, .attrs = {attr_ints(axes), attr_bool(false)}}).status,
+          OAR_OK);
       results.emplace_back();
       for (int64_t i = 0; i < out.count(); ++i) results.back().push_back(out.get(i));
     }
@@ -127,26 +135,45 @@ TEST(SimdReduce, EdgesOfMaxAndSum) {
   expect_reduction("max", x, {0}, false, 0);
   x.set(3, kInf);
   Array out(OAR_DTYPE_F32, {});
-  ASSERT_EQ(plugin().call({.op = "sum", .inputs = {x}, .out = out, .attrs = {attr_none(OAR_ATTR_INTS), attr_bool(false)}}).status, OAR_OK);
+  ASSERT_EQ(plugin()
+                .call({.op = "sum", .inputs = {x}, .out = out, .attrs = {attr_none(OAR_ATTR_INTS), attr_bool(false)}})
+                .status,
+            OAR_OK);
   EXPECT_TRUE(std::isnan(out.get(0)));
   // u64 above the signed range, i64 at its ends.
   Array big(OAR_DTYPE_U64, {3});
   const uint64_t naturals[] = {5, ~uint64_t{0} - 1, uint64_t{1} << 62};
   for (int i = 0; i < 3; ++i) oar_kit_store_int(big.data(), OAR_DTYPE_U64, i, naturals[i]);
   Array most(OAR_DTYPE_U64, {});
-  ASSERT_EQ(plugin().call({.op = "max", .inputs = {big}, .out = most, .attrs = {attr_none(OAR_ATTR_INTS), attr_bool(false)}}).status, OAR_OK);
+  ASSERT_EQ(
+      plugin()
+          .call({.op = "max", .inputs = {big}, .out = most, .attrs = {attr_none(OAR_ATTR_INTS), attr_bool(false)}})
+          .status,
+      OAR_OK);
   EXPECT_EQ(static_cast<uint64_t>(most.get_int(0)), ~uint64_t{0} - 1);
   // Over nothing: -infinity, or the lowest integer.
   const Dims axes = {1};
   for (auto [dtype, lowest] : {std::pair(OAR_DTYPE_F32, -kInf), std::pair(OAR_DTYPE_I8, -128.0),
                                std::pair(OAR_DTYPE_U8, 0.0), std::pair(OAR_DTYPE_I32, -2147483648.0)}) {
     Array none(dtype, {2});
-    ASSERT_EQ(plugin().call({.op = "max", .inputs = {Array(dtype, {2, 0})}, .out = none, .attrs = {attr_ints(axes), attr_bool(false)}}).status, OAR_OK);
+    ASSERT_EQ(plugin()
+                  .call({.op = "max",
+                         .inputs = {Array(dtype, {2, 0})},
+                         .out = none,
+                         .attrs = {attr_ints(axes), attr_bool(false)}})
+                  .status,
+              OAR_OK);
     EXPECT_EQ(none.get(0), lowest);
     EXPECT_EQ(none.get(1), lowest);
   }
   Array mean(OAR_DTYPE_F32, {2});
-  ASSERT_EQ(plugin().call({.op = "mean", .inputs = {Array(OAR_DTYPE_F32, {2, 0})}, .out = mean, .attrs = {attr_ints(axes), attr_bool(false)}}).status, OAR_OK);
+  ASSERT_EQ(plugin()
+                .call({.op = "mean",
+                       .inputs = {Array(OAR_DTYPE_F32, {2, 0})},
+                       .out = mean,
+                       .attrs = {attr_ints(axes), attr_bool(false)}})
+                .status,
+            OAR_OK);
   EXPECT_TRUE(std::isnan(mean.get(1)));
 }
 
@@ -210,7 +237,8 @@ TEST(SimdSoftmax, LargeAndMissingValues) {
 
 TEST(SimdSoftmax, RefusesLongRowsThatDoNotLieDense) {
   const Array x(OAR_DTYPE_F32, {3, 9000}, {1, 3});
-  const Outcome outcome = plugin().call({.op = "softmax", .inputs = {x}, .out = Array(OAR_DTYPE_F32, {3, 9000}), .attrs = {attr_int(1)}});
+  const Outcome outcome =
+      plugin().call({.op = "softmax", .inputs = {x}, .out = Array(OAR_DTYPE_F32, {3, 9000}), .attrs = {attr_int(1)}});
   EXPECT_EQ(outcome.status, OAR_REFUSED);
   EXPECT_EQ(outcome.reason, OAR_REASON_LAYOUT);
   EXPECT_EQ(outcome.operand, 0);
@@ -225,7 +253,8 @@ TEST(SimdCrossEntropy, MatchesTheDefinition) {
       const Array labels = Array(label_type, batch).fill([](int64_t i) { return double(i * 7 % 10); });
       for (bool wanted : {false, true}) {
         Array out(OAR_DTYPE_F32, batch), log_probabilities(OAR_DTYPE_F32, shape);
-        Invocation call = {.op = "cross_entropy", .inputs = {x, labels}, .out = out, .more_outputs = {log_probabilities}};
+        Invocation call = {
+            .op = "cross_entropy", .inputs = {x, labels}, .out = out, .more_outputs = {log_probabilities}};
         if (!wanted) call.absent = {3};
         ASSERT_EQ(plugin().call(call).status, OAR_OK);
         for (int64_t i = 0; i < out.count(); ++i) {
@@ -244,7 +273,8 @@ TEST(SimdCrossEntropy, NamesALabelOutOfRange) {
   for (double bad : {10.0, -1.0}) {
     Array labels = Array(OAR_DTYPE_I64, {4}).fill([](int64_t) { return 9.0; });
     labels.set(2, bad);
-    const Outcome outcome = plugin().call({.op = "cross_entropy", .inputs = {x, labels}, .out = Array(OAR_DTYPE_F32, {4})});
+    const Outcome outcome =
+        plugin().call({.op = "cross_entropy", .inputs = {x, labels}, .out = Array(OAR_DTYPE_F32, {4})});
     EXPECT_EQ(outcome.status, OAR_INVALID_ARGUMENT);
     EXPECT_EQ(outcome.text, "cross_entropy: label " + std::to_string(static_cast<int>(bad)) + " is outside 0..9");
   }

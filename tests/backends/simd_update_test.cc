@@ -12,14 +12,21 @@ TEST(SimdUpdate, SgdStepsInAllForms) {
         for (double decay : {0.0, 0.1})
           for (bool nesterov : {false, true}) {
             Array p = Array(dtype, {n}).random(1), m = Array(dtype, {n}).random(2);
-            const Array g = Array(dtype, {n}).random(3), p0 = Array(dtype, {n}).random(1), m0 = Array(dtype, {n}).random(2);
+            const Array g = Array(dtype, {n}).random(3), p0 = Array(dtype, {n}).random(1),
+                        m0 = Array(dtype, {n}).random(2);
             const Array rates = Array(OAR_DTYPE_F64, {}).fill([&](int64_t) { return rate; });
-            Invocation call = {.op = "sgd_update", .inputs = {p, g, m, rates}, .out = p,
-                               .attrs = {attr_float(beta), attr_float(decay), attr_bool(nesterov)}, .has_output = false};
+            Invocation call = {.op = "sgd_update",
+                               .inputs = {p, g, m, rates},
+                               .out = p,
+                               .attrs = {attr_float(beta), attr_float(decay), attr_bool(nesterov)},
+                               .has_output = false};
             if (!has_momentum) call.absent = {2};
             const Outcome outcome = plugin().call(call);
             ASSERT_EQ(outcome.status, OAR_OK) << outcome.text;
-            const double epsilon = dtype == OAR_DTYPE_F64 ? 1e-15 : dtype == OAR_DTYPE_F32 ? 5e-7 : dtype == OAR_DTYPE_F16 ? 2e-3 : 2e-2;
+            const double epsilon = dtype == OAR_DTYPE_F64   ? 1e-15
+                                   : dtype == OAR_DTYPE_F32 ? 5e-7
+                                   : dtype == OAR_DTYPE_F16 ? 2e-3
+                                                            : 2e-2;
             for (int64_t i = 0; i < n; ++i) {
               const double slope = g.get(i) + decay * p0.get(i);
               const double v = has_momentum ? beta * m0.get(i) + slope : slope;
@@ -33,7 +40,8 @@ TEST(SimdUpdate, SgdStepsInAllForms) {
 TEST(SimdUpdate, SgdReadsItsRateOnTheHostAndRefusesGaps) {
   EXPECT_EQ(plugin().find("sgd_update")->host_inputs, OAR_BIT(3));
   const Array p = Array(OAR_DTYPE_F32, {4, 4}).random(1), gaps = Array(OAR_DTYPE_F32, {4, 4}, {1, 4}).random(1);
-  const Outcome outcome = plugin().call({.op = "sgd_update", .inputs = {p, gaps, p, Array(OAR_DTYPE_F64, {})}, .out = p, .has_output = false});
+  const Outcome outcome = plugin().call(
+      {.op = "sgd_update", .inputs = {p, gaps, p, Array(OAR_DTYPE_F64, {})}, .out = p, .has_output = false});
   EXPECT_EQ(outcome.reason, OAR_REASON_LAYOUT);
   EXPECT_EQ(outcome.operand, 1);
 }
@@ -42,11 +50,16 @@ TEST(SimdUpdate, AssignWritesAnyStrides) {
   for (uint32_t dtype : {OAR_DTYPE_U8, OAR_DTYPE_BF16, OAR_DTYPE_F32, OAR_DTYPE_C64}) {
     const Array value = Array(dtype, {30, 50});
     const int64_t size = oar_kit_dtype_bytes(dtype);
-    for (int64_t i = 0; i < 1500 * size; ++i) static_cast<unsigned char*>(value.data())[i] = static_cast<unsigned char>(i * 31 % 251);
+    for (int64_t i = 0; i < 1500 * size; ++i)
+      static_cast<unsigned char*>(value.data())[i] = static_cast<unsigned char>(i * 31 % 251);
     const Array target(dtype, {30, 50}, {1, 30});
-    ASSERT_EQ(plugin().call({.op = "assign", .inputs = {target, value}, .out = value, .has_output = false}).status, OAR_OK);
+    ASSERT_EQ(plugin().call({.op = "assign", .inputs = {target, value}, .out = value, .has_output = false}).status,
+              OAR_OK);
     for (int64_t i = 0; i < 1500; ++i)
-      ASSERT_EQ(std::memcmp(static_cast<char*>(target.data()) + target.offset(i) * size, static_cast<char*>(value.data()) + i * size, size), 0) << i;
+      ASSERT_EQ(std::memcmp(static_cast<char*>(target.data()) + target.offset(i) * size,
+                            static_cast<char*>(value.data()) + i * size, size),
+                0)
+          << i;
   }
 }
 

@@ -20,7 +20,8 @@ double median_ns(Body body) {
   for (int r = 0; r < kRepetitions; ++r) {
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < kCalls; ++i) body();
-    times.push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / kCalls);
+    times.push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() /
+                    kCalls);
   }
   std::nth_element(times.begin(), times.begin() + kRepetitions / 2, times.end());
   return times[kRepetitions / 2];
@@ -29,7 +30,8 @@ double median_ns(Body body) {
 template <class Body>
 void report(const char* name, Body body) {
   const double ns = median_ns(body);
-  std::printf("{\"case\": \"%s\", \"value\": %.2f, \"unit\": \"ns\", \"name\": \"%s\", \"ns\": %.2f}\n", name, ns, name, ns);
+  std::printf("{\"case\": \"%s\", \"value\": %.2f, \"unit\": \"ns\", \"name\": \"%s\", \"ns\": %.2f}\n", name, ns, name,
+              ns);
 }
 
 __attribute__((noinline)) void add_direct(const float* a, const float* b, float* out, int64_t n) {

@@ -1,5 +1,5 @@
-"""The program `oarlock` from the outside: what it prints, for people and for machines, and its exit codes. Needs the built
-tree; OARLOCK_BIN says where the program is."""
+"""The program `oarlock` from the outside: what it prints, for people and for machines, and its exit codes. Needs the
+built tree; OARLOCK_BIN says where the program is."""
 
 import json
 import os

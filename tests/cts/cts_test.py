@@ -17,8 +17,8 @@ SIM = BUILD / "tests/sim/liboarlock_sim.so"
 
 def cts(plugin, *arguments, env=None):
     """Runs the kit; its exit code and its results by "level name"."""
-    done = subprocess.run([OARLOCK, "cts", str(plugin), *arguments, "--json"], capture_output=True, text=True, timeout=300,
-                          env={**os.environ, **(env or {})})
+    done = subprocess.run([OARLOCK, "cts", str(plugin), *arguments, "--json"], capture_output=True, text=True,
+                          timeout=300, env={**os.environ, **(env or {})})
     assert done.returncode in (0, 1), done.stderr
     report = json.loads(done.stdout)
     return done.returncode, {f"{t['level']} {t['name']}": t for t in report["tests"]}, report

@@ -11,15 +11,15 @@
 namespace oarlock::layer {
 
 enum class Type : uint8_t {
-  integer,    // stars 1: an array, or where a result goes
-  text,       // oar_str_t
-  handle,     // an object of the plugin's; see Handle
-  record,     // a struct; stars 1: pointer to one (or, if counted, an inline array), 2: array of pointers
-  memory,     // what memory.alloc returns, or a host pointer
-  host,       // const oar_host_t*
-  opaque,     // passed through unseen
-  function,   // a callback
-  bytes,      // nameless structs and byte arrays, inline
+  integer,   // stars 1: an array, or where a result goes
+  text,      // oar_str_t
+  handle,    // an object of the plugin's; see Handle
+  record,    // a struct; stars 1: pointer to one (or, if counted, an inline array), 2: array of pointers
+  memory,    // what memory.alloc returns, or a host pointer
+  host,      // const oar_host_t*
+  opaque,    // passed through unseen
+  function,  // a callback
+  bytes,     // nameless structs and byte arrays, inline
 };
 enum class Handle : uint8_t { none, device, pack, stream, event, comm, state, memory, native, decl };
 inline constexpr int kHandleKinds = 10;
@@ -32,15 +32,15 @@ struct Record;
 // A field of a struct, or an argument of a function.
 struct Member {
   const char* name;
-  const Record* record;   // of what is pointed to
-  uint16_t offset;        // bytes into the struct; 0 for arguments
-  uint16_t size;          // bytes it takes itself
-  uint8_t element;        // bytes of one integer or text
-  uint8_t stars;          // pointers between it and what its type says
-  int8_t count;           // index of the sibling that counts the elements; -1: one, -2: the header doesn't say
+  const Record* record;  // of what is pointed to
+  uint16_t offset;       // bytes into the struct; 0 for arguments
+  uint16_t size;         // bytes it takes itself
+  uint8_t element;       // bytes of one integer or text
+  uint8_t stars;         // pointers between it and what its type says
+  int8_t count;          // index of the sibling that counts the elements; -1: one, -2: the header doesn't say
   Type type;
   Handle handle;
-  uint8_t flags;          // kNullable, kOut, kSigned
+  uint8_t flags;  // kNullable, kOut, kSigned
 
   bool nullable() const { return flags & kNullable; }
   bool out() const { return flags & kOut; }
@@ -48,24 +48,24 @@ struct Member {
 };
 
 struct Record {
-  const char* name;       // "oar_view_t"
+  const char* name;  // "oar_view_t"
   RecordId id;
-  uint16_t size;          // by this header
-  uint16_t least;         // of the first version: a smaller struct_size is wrong
-  bool frozen;            // has no struct_size
+  uint16_t size;   // by this header
+  uint16_t least;  // of the first version: a smaller struct_size is wrong
+  bool frozen;     // has no struct_size
   uint8_t n_members;
   const Member* members;
 };
 
 struct Function {
-  const char* table;      // "memory", "kernel_decl", "host"
+  const char* table;  // "memory", "kernel_decl", "host"
   const char* name;
   Fn fn;
   Mark mark;
   Returns returns;
   bool optional;
   uint8_t n_args;
-  uint16_t offset;        // bytes into the table
+  uint16_t offset;  // bytes into the table
   const Member* args;
 };
 

@@ -21,7 +21,7 @@ struct LayerHost {
 
 std::mutex g_mutex;
 std::unordered_map<const oar_host_t*, LayerHost*>& by_inner() {
-  static auto* map = new std::unordered_map<const oar_host_t*, LayerHost*>;   // never destroyed: plugins outlive main
+  static auto* map = new std::unordered_map<const oar_host_t*, LayerHost*>;  // never destroyed: plugins outlive main
   return *map;
 }
 std::unordered_map<const oar_host_t*, LayerHost*>& by_outer() {
@@ -80,7 +80,7 @@ const oar_host_t* layer_host(const oar_host_t* host) {
   if (by_outer().count(host)) return host;
   LayerHost*& h = by_inner()[host];
   if (!h) {
-    h = new LayerHost{};   // the plugin keeps it for ever
+    h = new LayerHost{};  // the plugin keeps it for ever
     h->inner = host;
     std::memcpy(&h->outer, host, std::min<size_t>(host->struct_size, sizeof(oar_host_t)));
     h->outer.struct_size = std::min<uint32_t>(host->struct_size, sizeof(oar_host_t));

@@ -9,8 +9,9 @@
 namespace oarlock::layer {
 namespace {
 
-constexpr const char* kTableNames[] = {nullptr, "device", "memory", "stream", "pack", "kernel", "graph", "comm", "profiler"};
-constexpr size_t kLargest = 4096;   // bytes of a struct that a layer copies; what lies further is of another age
+constexpr const char* kTableNames[] = {nullptr,  "device", "memory", "stream",  "pack",
+                                       "kernel", "graph",  "comm",   "profiler"};
+constexpr size_t kLargest = 4096;  // bytes of a struct that a layer copies; what lies further is of another age
 
 std::atomic<Layer*> g_slots[kSlots];
 std::atomic<int> g_slots_used{0};
@@ -69,20 +70,23 @@ const oar_plugin_t* Layer::install(std::unique_ptr<Layer> layer) {
   int slot = g_slots_used.load();
   do {
     if (slot == kSlots) {
-      std::string text = layer->name_ + ": no slot left for another layer, so its calls are neither checked nor recorded";
+      std::string text =
+          layer->name_ + ": no slot left for another layer, so its calls are neither checked nor recorded";
       if (layer->host_ && OAR_HAS(layer->host_, log) && layer->host_->log)
         layer->host_->log(layer->host_, OAR_LOG_WARNING, {text.data(), text.size()});
       return nullptr;
     }
   } while (!g_slots_used.compare_exchange_weak(slot, slot + 1));
-  Layer* l = layer.release();   // until the process ends: handed-out tables point to it
+  Layer* l = layer.release();  // until the process ends: handed-out tables point to it
   l->slot_ = slot;
   l->outer_ = wrapped_copy(l->inner_, sizeof(oar_plugin_t), "plugin", slot);
   g_slots[slot].store(l, std::memory_order_release);
   return reinterpret_cast<const oar_plugin_t*>(l->outer_.get());
 }
 
-bool Layer::accept_table(const void* table, const char*, uint64_t, uint32_t, uint32_t) { return struct_size(table) >= 8; }
+bool Layer::accept_table(const void* table, const char*, uint64_t, uint32_t, uint32_t) {
+  return struct_size(table) >= 8;
+}
 bool Layer::accept_decl(const oar_kernel_decl_t* decl) {
   return struct_size(decl) >= record(RecordId::kernel_decl).least;
 }
@@ -166,8 +170,9 @@ void Layer::launch_many(const Function& f, void* const* args, void* result) {
     State* state = find_state(states[i]);
     inner_decls[i] = find_decl(decls[i]);
     if (!state || !inner_decls[i])
-      return set_status(f, result, fail(host_, OAR_INVALID_ARGUMENT,
-                                        name_ + ": kernel.launch_many: no such " + (state ? "declaration" : "state")));
+      return set_status(f, result,
+                        fail(host_, OAR_INVALID_ARGUMENT,
+                             name_ + ": kernel.launch_many: no such " + (state ? "declaration" : "state")));
     inner_states[i] = state->inner;
   }
   auto d = static_cast<const oar_kernel_decl_t* const*>(inner_decls.data());
@@ -190,15 +195,18 @@ void Layer::forward(const Function& f, void* const* args, void* result) {
       replaced[i] = &host_;
     } else if (m.type == Type::handle && m.stars == 0 && m.handle == Handle::state) {
       state = find_state(argument<void*>(args, i));
-      if (!state) return set_status(f, result, fail(host_, OAR_INVALID_ARGUMENT, name_ + ": " + f.table + "." + f.name +
-                                                                                     ": no such state"));
+      if (!state)
+        return set_status(f, result,
+                          fail(host_, OAR_INVALID_ARGUMENT, name_ + ": " + f.table + "." + f.name + ": no such state"));
       inner_state = state->inner;
       decl = state->decl;
       replaced[i] = &inner_state;
     } else if (m.type == Type::handle && m.stars == 0 && m.handle == Handle::decl) {
       decl = find_decl(argument<const oar_kernel_decl_t*>(args, i));
-      if (!decl) return set_status(f, result, fail(host_, OAR_INVALID_ARGUMENT, name_ + ": " + f.table + "." + f.name +
-                                                                                    ": no such declaration"));
+      if (!decl)
+        return set_status(
+            f, result,
+            fail(host_, OAR_INVALID_ARGUMENT, name_ + ": " + f.table + "." + f.name + ": no such declaration"));
       replaced[i] = &decl;
     }
   }
@@ -233,10 +241,8 @@ void Layer::forward(const Function& f, void* const* args, void* result) {
 
 void enter(int slot, Fn fn, void* const* args, void* result) {
   Layer* layer = g_slots[slot].load(std::memory_order_acquire);
-  if (fn == Fn::plugin_get_table)
-    layer->get_table(args, result);
-  else
-    layer->call(function(fn), args, result);
+  if (fn == Fn::plugin_get_table) layer->get_table(args, result);
+  else layer->call(function(fn), args, result);
 }
 
 }  // namespace oarlock::layer

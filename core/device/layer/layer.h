@@ -32,10 +32,10 @@ const char* name(FaultKind kind);
 struct Fault {
   FaultKind kind;
   std::string plugin;
-  std::string table;      // "memory", "kernel_decl", "host"
-  std::string function;   // "alloc"; empty where the table itself is wrong
-  std::string argument;   // "stream" or "frame.inputs[1].shape"; empty where it is the call itself
-  std::string text;       // the whole sentence
+  std::string table;     // "memory", "kernel_decl", "host"
+  std::string function;  // "alloc"; empty where the table itself is wrong
+  std::string argument;  // "stream" or "frame.inputs[1].shape"; empty where it is the call itself
+  std::string text;      // the whole sentence
 };
 // Where faults go, from whichever thread met them, with no lock held. Null: the host's log, as errors.
 using FaultSink = void (*)(void* context, const Fault& fault);

@@ -46,7 +46,8 @@ bool extent_of(const oar_view_t& v, Extent* out) {
     if (v.shape[i] != 1 && v.strides[i] != expected) row_major = false;
     expected *= v.shape[i];
     uint64_t reach;
-    if (__builtin_mul_overflow(uint64_t(v.shape[i] - 1), uint64_t(v.strides[i]), &reach) || reach > kLargestExtent) return false;
+    if (__builtin_mul_overflow(uint64_t(v.shape[i] - 1), uint64_t(v.strides[i]), &reach) || reach > kLargestExtent)
+      return false;
     last += reach;
     if (last > kLargestExtent) return false;
   }
@@ -54,7 +55,7 @@ bool extent_of(const oar_view_t& v, Extent* out) {
   out->packed_bytes = (n * bits + 7) / 8;
   out->span_bytes = n == 0 ? 0 : ((last + 1) * bits + 7) / 8;
   out->row_major = row_major;
-  return bits % 8 == 0 || row_major;   // packed elements with gaps have no row-major bytes of their own
+  return bits % 8 == 0 || row_major;  // packed elements with gaps have no row-major bytes of their own
 }
 
 bool gather(const oar_view_t& v, const Extent& e, const void* base, std::string* out) {

@@ -16,8 +16,8 @@ uint32_t element_bits(uint32_t dtype);
 
 struct Extent {
   uint64_t elements = 0;
-  uint64_t packed_bytes = 0;   // of the elements, row-major
-  uint64_t span_bytes = 0;     // from the first element's start to the last one's end
+  uint64_t packed_bytes = 0;  // of the elements, row-major
+  uint64_t span_bytes = 0;    // from the first element's start to the last one's end
   bool row_major = false;
 };
 // False if a size is negative, a product overflows, or the view isn't strided.

@@ -9,7 +9,7 @@ namespace oarlock {
 namespace layer {
 namespace {
 
-constexpr int kDeepest = 48;   // nested nodes; a graph inside a loop inside a graph takes eight a level
+constexpr int kDeepest = 48;  // nested nodes; a graph inside a loop inside a graph takes eight a level
 
 void put32(std::string* out, uint32_t v) {
   for (int i = 0; i < 4; ++i) out->push_back(char(v >> (8 * i)));
@@ -44,7 +44,7 @@ uint64_t hash_bytes(const void* data, size_t size) {
     uint64_t word;
     std::memcpy(&word, p + i, 8);
     h = (h ^ word) * kPrime;
-    h ^= h >> 32;   // FNV alone never carries a high bit down
+    h ^= h >> 32;  // FNV alone never carries a high bit down
   }
   for (; i < size; ++i) h = (h ^ p[i]) * kPrime;
   h = (h ^ size) * kPrime;
@@ -125,31 +125,22 @@ Node TreeReader::node(int depth) {
   n.tag = Tag(byte());
   uint64_t children = 0;
   switch (n.tag) {
-    case Tag::null:
-      break;
+    case Tag::null: break;
     case Tag::integer:
-    case Tag::again:
-      n.value = varint();
-      break;
+    case Tag::again: n.value = varint(); break;
     case Tag::handle:
       n.handle = Handle(byte());
       n.value = varint();
       if (int(n.handle) >= kHandleKinds) fail();
       break;
-    case Tag::bytes:
-      n.text = take(varint());
-      break;
-    case Tag::list:
-      children = varint();
-      break;
+    case Tag::bytes: n.text = take(varint()); break;
+    case Tag::list: children = varint(); break;
     case Tag::record:
       n.text = name();
       n.value = varint();
       children = varint();
       break;
-    case Tag::with_payload:
-      children = 2;
-      break;
+    case Tag::with_payload: children = 2; break;
     case Tag::payload:
       n.size = varint();
       n.have = byte();
@@ -163,8 +154,7 @@ Node TreeReader::node(int depth) {
         fail();
       }
       break;
-    default:
-      fail();
+    default: fail();
   }
   // A node takes at least a byte, so a count that the rest can't hold is a lie.
   if (children > rest_.size()) fail();
@@ -240,7 +230,7 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const std::string& path) {
   r->path_ = path;
   r->file_ = std::fopen(path.c_str(), "wbe");
   if (!r->file_) return Status(Code::invalid_argument, "record: can't write " + path + ": " + std::strerror(errno));
-  std::setvbuf(r->file_, nullptr, _IONBF, 0);   // each record goes out whole: the process may die in the next call
+  std::setvbuf(r->file_, nullptr, _IONBF, 0);  // each record goes out whole: the process may die in the next call
   std::string h = header();
   if (std::fwrite(h.data(), 1, h.size(), r->file_) != h.size())
     return Status(Code::internal, "record: writing " + path + " failed: " + std::strerror(errno));
@@ -273,7 +263,8 @@ Status Recorder::close() {
   write(w.out);
   bool closed = std::fclose(file_) == 0;
   file_ = nullptr;
-  if (failed_ || !closed) return {Code::internal, "record: " + path_ + " is incomplete: writing failed. Is the disk full?"};
+  if (failed_ || !closed)
+    return {Code::internal, "record: " + path_ + " is incomplete: writing failed. Is the disk full?"};
   return {};
 }
 
@@ -322,8 +313,9 @@ void Recorder::host_call(const Function& f, void* const* args, const void* resul
     w.bytes(value.data ? std::string_view(value.data, value.size) : std::string_view());
   } else {
     auto buffer = *static_cast<void* const*>(args[4]);
-    size_t capacity = *static_cast<const size_t*>(args[5]), *size = *static_cast<size_t* const*>(args[6]);
-    w.bytes(buffer && size ? std::string_view(static_cast<const char*>(buffer), std::min(capacity, *size)) : std::string_view());
+    size_t capacity = *static_cast<const size_t*>(args[5]), *size = *static_cast<size_t*const*>(args[6]);
+    w.bytes(buffer && size ? std::string_view(static_cast<const char*>(buffer), std::min(capacity, *size))
+                           : std::string_view());
   }
   append(w.out);
 }

@@ -31,9 +31,9 @@ namespace oarlock {
 // One call as it is shown to people.
 struct TracedCall {
   std::string plugin;
-  std::string function;    // "memory.alloc"
-  std::string arguments;   // "device 0x55d0, space 0, size_bytes 256, alignment 64, stream NULL"
-  oar_status_t status = OAR_OK;   // OAR_OK for functions without one
+  std::string function;          // "memory.alloc"
+  std::string arguments;         // "device 0x55d0, space 0, size_bytes 256, alignment 64, stream NULL"
+  oar_status_t status = OAR_OK;  // OAR_OK for functions without one
   uint64_t ns = 0;
 };
 
@@ -66,7 +66,7 @@ class Recorder {
   void host_call(const layer::Function& f, void* const* args, const void* result);
 
  private:
-  void write(std::string_view body);   // mutex_ held
+  void write(std::string_view body);  // mutex_ held
 
   std::mutex mutex_;
   std::mutex listener_mutex_;
@@ -84,20 +84,20 @@ namespace layer {
 inline constexpr char kLogMagic[8] = {'O', 'A', 'R', 'L', 'O', 'G', '\r', '\n'};
 inline constexpr uint32_t kLogVersion = 1;
 inline constexpr size_t kLogHeader = 16;
-inline constexpr uint64_t kSmallPayload = 4096;      // bytes up to which contents are kept
-inline constexpr uint64_t kLargestText = 16 << 20;   // of a text or blob in a log
+inline constexpr uint64_t kSmallPayload = 4096;     // bytes up to which contents are kept
+inline constexpr uint64_t kLargestText = 16 << 20;  // of a text or blob in a log
 
 enum class LogRecord : uint8_t { plugin = 1, begin = 2, end = 3, readback = 4, host = 5, trailer = 6 };
 enum class Tag : uint8_t {
   null = 0,
-  integer = 1,   // varint; negative ones as their 64 bits
-  handle = 2,    // kind (byte), varint
-  bytes = 3,     // varint size, bytes: texts, blobs, extensions, small arrays of the vendor's
-  list = 4,      // varint count, nodes
-  record = 5,    // name, varint number within this body, varint fields, nodes
-  again = 6,     // varint number of a record before it in this body
-  with_payload = 7,   // a record, then its contents
-  payload = 8,   // varint size, 0: unknown | 1: bytes | 2: hash (8 bytes)
+  integer = 1,       // varint; negative ones as their 64 bits
+  handle = 2,        // kind (byte), varint
+  bytes = 3,         // varint size, bytes: texts, blobs, extensions, small arrays of the vendor's
+  list = 4,          // varint count, nodes
+  record = 5,        // name, varint number within this body, varint fields, nodes
+  again = 6,         // varint number of a record before it in this body
+  with_payload = 7,  // a record, then its contents
+  payload = 8,       // varint size, 0: unknown | 1: bytes | 2: hash (8 bytes)
 };
 
 // 64-bit FNV-1a over words of eight bytes, the rest and the length at the end: stable, fast enough, not cryptographic.
@@ -131,11 +131,11 @@ class TreeWriter {
 struct Node {
   Tag tag = Tag::null;
   Handle handle = Handle::none;
-  uint8_t have = 0;              // of a payload: 0 unknown, 1 bytes, 2 hash
-  uint64_t value = 0;            // integer, handle, hash, number of a record
-  uint64_t size = 0;             // of a payload
-  std::string_view text;         // bytes; name of a record
-  std::vector<Node> children;    // list, record; with_payload: the record and the payload
+  uint8_t have = 0;            // of a payload: 0 unknown, 1 bytes, 2 hash
+  uint64_t value = 0;          // integer, handle, hash, number of a record
+  uint64_t size = 0;           // of a payload
+  std::string_view text;       // bytes; name of a record
+  std::vector<Node> children;  // list, record; with_payload: the record and the payload
 
   bool is(Tag t) const { return tag == t; }
 };

@@ -1,6 +1,7 @@
 // Replay: reads a log, opens the plugin, reissues its calls, compares. Order: a call is issued where it ended, since what
 // it needed had ended before; calls that destroy are issued where they began, since their handle may be given out again
-// before they end.
+// before they end. The file stays whole because what a call needs before, during and after it is one story over one set of
+// maps; building its arguments (replay_build.cc) and the host it calls back (replay_host.cc) are apart.
 #include <oarlock/base/replay.h>
 
 #include <dlfcn.h>
@@ -16,15 +17,13 @@
 
 #include <oarlock/base/dtype.h>
 
-#include "core/device/layer/replay_build.h"
+#include "core/device/layer/replay_host.h"
 #include "core/device/layer/wrap.h"
 
 namespace oarlock {
 namespace layer {
 namespace {
 
-class Replay;
-Replay* g_replay = nullptr;   // the one that runs; replay_mutex held
 std::mutex& replay_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -41,9 +40,9 @@ struct RecordedCall {
 struct Live {
   Handle kind = Handle::none;
   void* object = nullptr;
-  void* owner = nullptr;                     // the device of memory, the pack of a stream that stream_open made
+  void* owner = nullptr;  // the device of memory, the pack of a stream that stream_open made
   uint32_t space = 0;
-  const oar_kernel_decl_t* decl = nullptr;   // of a state; null: of the graph table
+  const oar_kernel_decl_t* decl = nullptr;  // of a state; null: of the graph table
 };
 struct PendingCopy {
   std::vector<BuiltRegion> regions;
@@ -52,7 +51,6 @@ struct PendingCopy {
 };
 
 std::string status_text(oar_status_t s) { return std::to_string(s) + " (" + oarlock::name(Code(s)) + ")"; }
-std::string text_of(oar_str_t s) { return s.data ? std::string(s.data, std::min<size_t>(s.size, 4096)) : std::string(); }
 
 // Calls without a result are issued where they began; all but abort and unpin end a handle.
 bool destroys(const Function& f) { return f.returns == Returns::nothing; }
@@ -91,19 +89,17 @@ std::string show_difference(uint32_t dtype, std::string_view now, std::string_vi
 
 class Replay {
  public:
-  Replay(const ReplayOptions& options) : options_(options), world_(options.memory_limit_bytes) { world_.seed = options.seed; }
+  Replay(const ReplayOptions& options) : options_(options), world_(options.memory_limit_bytes) {
+    world_.seed = options.seed;
+    session.budget = &world_.budget;
+  }
 
   Status open(const std::string& path);
   Status run(const std::vector<std::string_view>& bodies);
-  void close();   // destroys what the recording left alive
+  void close();  // destroys what the recording left alive
   ReplayReport report;
 
-  // For the host's functions.
-  std::string error;
-  std::map<std::string, std::string> keys;
-  Builder* building = nullptr;
-  std::deque<std::shared_ptr<char>> made;   // by output_alloc, until the call ends
-  Budget& budget() { return world_.budget; }
+  ReplaySession session;
   void remark(const std::string& text) {
     if (report.remarks.size() < 64 && remarked_.insert(text).second) report.remarks.push_back(text);
   }
@@ -133,104 +129,21 @@ class Replay {
   const oar_plugin_t* plugin_ = nullptr;
   std::map<std::string, const void*> tables_;
   std::map<uint64_t, RecordedCall> calls_;
-  std::map<uint64_t, PendingCopy> copies_;                             // by call
-  std::map<uint64_t, std::pair<uint64_t, uint64_t>> events_;           // stream and call of the last record
+  std::map<uint64_t, PendingCopy> copies_;                    // by call
+  std::map<uint64_t, std::pair<uint64_t, uint64_t>> events_;  // stream and call of the last record
   std::set<std::string> remarked_;
   std::vector<Live> live_;
-  std::map<uint64_t, uint64_t> device_index_;   // old device handle to index
+  std::map<uint64_t, uint64_t> device_index_;  // old device handle to index
   std::vector<std::vector<uint32_t>> space_flags_;
   bool trailer_ = false;
 };
-
-// ---------------------------------------------------------------- the host that the plugin sees
-oar_status_t host_error_set(const oar_host_t*, oar_status_t status, int64_t native, oar_str_t text) {
-  if (g_replay) g_replay->error = text_of(text) + (native ? " [" + std::to_string(native) + "]" : "");
-  return status;
-}
-void* host_alloc(const oar_host_t*, size_t size, size_t alignment) {
-  alignment = std::max<size_t>(alignment, 16);
-  return std::aligned_alloc(alignment, (size + alignment) / alignment * alignment);
-}
-oar_status_t host_output_alloc(const oar_host_t* host, const oar_frame_t* frame, uint32_t output, uint32_t n_dims,
-                               const int64_t* shape, const oar_view_t** out_view) {
-  auto fail = [&](const char* text) { return host->error_set(host, OAR_UNSUPPORTED, 0, {text, std::strlen(text)}); };
-  if (!g_replay || !g_replay->building || output >= frame->n_outputs || !frame->outputs[output] || n_dims > 32)
-    return fail("replay: no such output");
-  BuiltView* built = g_replay->building->view_of(frame->outputs[output]);
-  if (!built || !built->host) return fail("replay: an output of unknown size in device memory");
-  oar_view_t& v = *built->view;
-  auto sizes = static_cast<int64_t*>(g_replay->building->room(8 * (n_dims + 1)));
-  auto strides = static_cast<int64_t*>(g_replay->building->room(8 * (n_dims + 1)));
-  if (!sizes || !strides) return fail("replay: too many structs");
-  int64_t n = 1;
-  for (uint32_t i = n_dims; i-- > 0;) {
-    sizes[i] = shape[i];
-    strides[i] = n;
-    if (shape[i] < 0 || __builtin_mul_overflow(n, shape[i], &n)) return fail("replay: a size that makes no sense");
-  }
-  v.n_dims = int32_t(n_dims);
-  v.shape = sizes;
-  v.strides = strides;
-  if (!extent_of(v, &built->extent)) return fail("replay: a size that makes no sense");
-  g_replay->made.push_back(g_replay->budget().take(built->extent.span_bytes));
-  if (!g_replay->made.back()) return fail("replay: takes more host memory than replay may hold");
-  v.data = built->host = g_replay->made.back().get();
-  *out_view = &v;
-  return OAR_OK;
-}
-oar_status_t host_kv_put(const oar_host_t*, oar_kv_t*, oar_str_t key, oar_str_t value) {
-  if (g_replay) g_replay->keys[text_of(key)] = text_of(value);
-  return OAR_OK;
-}
-oar_status_t host_kv_get(const oar_host_t* host, oar_kv_t*, oar_str_t key, uint64_t, void* buffer, size_t capacity, size_t* out_size) {
-  const std::string text = "replay: the recording has no key " + text_of(key);
-  if (!g_replay || !g_replay->keys.count(text_of(key))) return host->error_set(host, OAR_TIMEOUT, 0, {text.data(), text.size()});
-  const std::string& value = g_replay->keys[text_of(key)];
-  *out_size = value.size();
-  std::memcpy(buffer, value.data(), std::min(capacity, value.size()));
-  return OAR_OK;
-}
-
-// The plugin may keep the pointer for ever.
-const oar_host_t* replay_host() {
-  static const oar_host_t host = [] {
-    oar_host_t h{};
-    h.struct_size = sizeof h;
-    h.abi_min = h.abi_max = OAR_ABI_VERSION;
-    h.log_level = OAR_LOG_ERROR;
-    h.version = OAR_STR("replay");
-    h.log = [](const oar_host_t*, int32_t, oar_str_t) {};
-    h.error_set = host_error_set;
-    h.alloc = host_alloc;
-    h.free = [](const oar_host_t*, void* p) { std::free(p); };
-    h.parallel_for = [](const oar_host_t*, int64_t n, int64_t, void (*body)(void*, int64_t, int64_t), void* context) {
-      if (n > 0) body(context, 0, n);
-    };
-    h.thread_count = [](const oar_host_t*) -> uint32_t { return 1; };
-    h.output_alloc = host_output_alloc;
-    h.kv_put = host_kv_put;
-    h.kv_get = host_kv_get;
-    h.cancelled = [](const oar_host_t*) { return 0; };
-    h.op_register = [](const oar_host_t*, const oar_op_schema_t*) -> oar_status_t { return OAR_OK; };
-    return h;
-  }();
-  return &host;
-}
-
-// Callbacks that the host hands to plugins.
-void ignore_body(void*) {}
-void ignore_record(void*, const oar_record_t*) {}
-const oar_claim_sink_t kSink = {sizeof(oar_claim_sink_t), 0,
-                                [](const oar_claim_sink_t*, uint32_t, const uint32_t*, uint64_t) {},
-                                [](const oar_claim_sink_t*, uint32_t, uint32_t, oar_str_t) {}};
-const oar_writer_t kWriter = {sizeof(oar_writer_t), 0,
-                              [](const oar_writer_t*, const void*, size_t) -> oar_status_t { return OAR_OK; }};
 
 const Function* find_function(std::string_view name) {
   static const auto* by_name = [] {
     auto* map = new std::map<std::string, const Function*, std::less<>>;
     for (const Function& f : kFunctions)
-      if (std::strcmp(f.table, "host") != 0 && f.fn != Fn::plugin_get_table) (*map)[std::string(f.table) + "." + f.name] = &f;
+      if (std::strcmp(f.table, "host") != 0 && f.fn != Fn::plugin_get_table)
+        (*map)[std::string(f.table) + "." + f.name] = &f;
     return map;
   }();
   auto it = by_name->find(name);
@@ -239,16 +152,19 @@ const Function* find_function(std::string_view name) {
 
 // ---------------------------------------------------------------- opening
 Status Replay::open(const std::string& path) {
-  void* library = ::dlopen(path.find('/') == std::string::npos ? ("./" + path).c_str() : path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* library =
+      ::dlopen(path.find('/') == std::string::npos ? ("./" + path).c_str() : path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) return {Code::invalid_argument, std::string("replay: can't open the plugin: ") + ::dlerror()};
   auto query = reinterpret_cast<decltype(&oar_plugin_query)>(::dlsym(library, "oar_plugin_query"));
   if (!query) return {Code::invalid_argument, "replay: " + path + " is no plugin: it has no oar_plugin_query"};
   oar_status_t status = query(replay_host(), &plugin_);
   if (status != OAR_OK || !plugin_)
-    return {Code::invalid_argument, "replay: the plugin's query failed with " + status_text(status) + ": " + error};
+    return {Code::invalid_argument,
+            "replay: the plugin's query failed with " + status_text(status) + ": " + session.error};
   if (plugin_->struct_size < record(RecordId::plugin).least || plugin_->abi_min > OAR_ABI_VERSION ||
       plugin_->abi_max < OAR_ABI_VERSION || !plugin_->get_table)
-    return {Code::invalid_argument, "replay: " + path + " does not speak ABI version " + std::to_string(OAR_ABI_VERSION)};
+    return {Code::invalid_argument,
+            "replay: " + path + " does not speak ABI version " + std::to_string(OAR_ABI_VERSION)};
   report.replayed_on = text_of(plugin_->name) + " " + text_of(plugin_->version);
   return {};
 }
@@ -283,7 +199,8 @@ const void* Replay::where(const Function& f, const Builder& b, void* const* args
   uint32_t size;
   std::memcpy(&size, base, sizeof size);
   void* present = nullptr;
-  if (f.offset + sizeof present <= size) std::memcpy(&present, static_cast<const char*>(base) + f.offset, sizeof present);
+  if (f.offset + sizeof present <= size)
+    std::memcpy(&present, static_cast<const char*>(base) + f.offset, sizeof present);
   return present ? static_cast<const char*>(base) + f.offset : nullptr;
 }
 
@@ -335,10 +252,12 @@ bool Replay::translate(const Function& f, const RecordedCall&, Builder* b, void*
       if (config && config->size > 1) return b->skip("joins a group of " + std::to_string(config->size) + " ranks");
       return true;
     }
-    case Fn::stream_host_call: *reinterpret_cast<void (**)(void*)>(args[1]) = ignore_body; return true;
-    case Fn::profiler_drain: *reinterpret_cast<void (**)(void*, const oar_record_t*)>(args[1]) = ignore_record; return true;
-    case Fn::graph_claim: *static_cast<const oar_claim_sink_t**>(args[2]) = &kSink; return true;
-    case Fn::graph_save: *static_cast<const oar_writer_t**>(args[1]) = &kWriter; return true;
+    case Fn::stream_host_call: *reinterpret_cast<void (**)(void*)>(args[1]) = replay_ignore_body; return true;
+    case Fn::profiler_drain:
+      *reinterpret_cast<void (**)(void*, const oar_record_t*)>(args[1]) = replay_ignore_record;
+      return true;
+    case Fn::graph_claim: *static_cast<const oar_claim_sink_t**>(args[2]) = &kReplaySink; return true;
+    case Fn::graph_save: *static_cast<const oar_writer_t**>(args[1]) = &kReplayWriter; return true;
     case Fn::stream_event_sync: {
       auto& timeout = *static_cast<uint64_t*>(args[1]);
       timeout = std::max<uint64_t>(std::min<uint64_t>(timeout, options_.timeout_ns), options_.timeout_ns);
@@ -369,8 +288,12 @@ bool Replay::out_arguments(const Function& f, Builder* b, void** args) {
       p->struct_size = sizeof *p;
       const oar_call_t* c = b->call;
       const oar_graph_t* g = b->graph;
-      p->inputs = c ? b->offers(c->n_inputs, c->inputs) : g ? b->offers(g->n_inputs, g->inputs) : b->offers(64, nullptr);
-      p->outputs = c ? b->offers(c->n_outputs, c->outputs) : g ? b->offers(g->n_outputs, g->outputs) : b->offers(64, nullptr);
+      p->inputs = c   ? b->offers(c->n_inputs, c->inputs)
+                  : g ? b->offers(g->n_inputs, g->inputs)
+                      : b->offers(64, nullptr);
+      p->outputs = c   ? b->offers(c->n_outputs, c->outputs)
+                   : g ? b->offers(g->n_outputs, g->outputs)
+                       : b->offers(64, nullptr);
       verdict = static_cast<oar_verdict_t*>(b->room(OAR_OUT_ROOM));
       if (!p->inputs || !p->outputs || !verdict) return false;
       p->verdict = verdict;
@@ -390,8 +313,9 @@ void Replay::map_decls(RecordedCall* c, const Node& recorded, uint32_t n, const 
   std::string first;
   for (size_t i = 0; i < recorded.children.size(); ++i) {
     const Node& pair = recorded.children[i];
-    if (!pair.is(Tag::list) || pair.children.size() != 2 || !pair.children[0].is(Tag::handle) || !pair.children[1].is(Tag::record) ||
-        pair.children[1].children.size() < 6 || !pair.children[1].children[2].is(Tag::bytes))
+    if (!pair.is(Tag::list) || pair.children.size() != 2 || !pair.children[0].is(Tag::handle) ||
+        !pair.children[1].is(Tag::record) || pair.children[1].children.size() < 6 ||
+        !pair.children[1].children[2].is(Tag::bytes))
       continue;
     const auto& fields = pair.children[1].children;
     auto same = [&](const oar_kernel_decl_t* d) {
@@ -515,13 +439,15 @@ void Replay::close() {
     uint32_t size = 0;
     void* present = nullptr;
     if (base) std::memcpy(&size, base, sizeof size);
-    if (f.offset + sizeof present <= size) std::memcpy(&present, static_cast<const char*>(base) + f.offset, sizeof present);
+    if (f.offset + sizeof present <= size)
+      std::memcpy(&present, static_cast<const char*>(base) + f.offset, sizeof present);
     std::vector<void*> held(values);
     void* args[8] = {};
     for (size_t i = 0; i < held.size(); ++i) args[i] = &held[i];
     if (present) invoke(f.fn, static_cast<const char*>(base) + f.offset, args, nullptr);
   };
-  for (Handle kind : {Handle::state, Handle::comm, Handle::memory, Handle::event, Handle::stream, Handle::pack, Handle::device})
+  for (Handle kind :
+       {Handle::state, Handle::comm, Handle::memory, Handle::event, Handle::stream, Handle::pack, Handle::device})
     for (size_t i = live_.size(); i-- > 0;) {
       const Live l = live_[i];
       if (l.kind != kind) continue;
@@ -529,7 +455,9 @@ void Replay::close() {
       void* space_word;
       std::memcpy(&space_word, &space, sizeof space_word);
       switch (kind) {
-        case Handle::state: call(function(l.decl ? Fn::kernel_decl_release : Fn::graph_release), l.decl, {l.object}); break;
+        case Handle::state:
+          call(function(l.decl ? Fn::kernel_decl_release : Fn::graph_release), l.decl, {l.object});
+          break;
         case Handle::comm: call(function(Fn::comm_destroy), nullptr, {l.object}); break;
         case Handle::memory: call(function(Fn::memory_free), nullptr, {l.owner, space_word, l.object, nullptr}); break;
         case Handle::event: call(function(Fn::stream_event_destroy), nullptr, {l.object}); break;
@@ -566,13 +494,12 @@ void Replay::compare_outputs(RecordedCall* c, Builder* b, oar_status_t status) {
     if (v.output) outputs.push_back(&v);
   if (status != OAR_OK) return;
   for (BuiltView* v : outputs) {
-    if (auto it = world_.opaque.find(v->opaque); v->opaque && it != world_.opaque.end()) it->second.made_up = b->made_up;
+    if (auto it = world_.opaque.find(v->opaque); v->opaque && it != world_.opaque.end())
+      it->second.made_up = b->made_up;
     if (!v->allocation) continue;
     uint64_t end = v->offset + v->extent.span_bytes;
-    if (b->made_up)
-      v->allocation->made_up.add(v->offset, end);
-    else if (v->extent.row_major)
-      v->allocation->made_up.remove(v->offset, end);
+    if (b->made_up) v->allocation->made_up.add(v->offset, end);
+    else if (v->extent.row_major) v->allocation->made_up.remove(v->offset, end);
   }
   if (!c->ended || !c->outputs.is(Tag::list)) return;
   std::vector<const Node*> recorded;
@@ -580,7 +507,7 @@ void Replay::compare_outputs(RecordedCall* c, Builder* b, oar_status_t status) {
     if (n.is(Tag::with_payload)) recorded.push_back(&n);
   for (size_t i = 0; i < outputs.size() && i < recorded.size(); ++i) {
     BuiltView& v = *outputs[i];
-    if (!v.host || v.extent.packed_bytes == 0) continue;   // on a device, opaque or empty
+    if (!v.host || v.extent.packed_bytes == 0) continue;  // on a device, opaque or empty
     const Node& p = recorded[i]->children[1];
     if (b->made_up || p.have == 0) {
       ++report.outputs_uncompared;
@@ -596,10 +523,8 @@ void Replay::compare_outputs(RecordedCall* c, Builder* b, oar_status_t status) {
       difference(*c, where + show_difference(v.view->dtype, bytes, p.text));
     } else if (p.have == 2) {
       uint64_t hash = hash_bytes(bytes.data(), bytes.size());
-      if (hash != p.value)
-        difference(*c, where + "the hash of its " + std::to_string(bytes.size()) + " bytes differs");
-      else
-        world_.cache.put(hash, std::move(bytes));
+      if (hash != p.value) difference(*c, where + "the hash of its " + std::to_string(bytes.size()) + " bytes differs");
+      else world_.cache.put(hash, std::move(bytes));
     }
   }
 }
@@ -617,14 +542,16 @@ Status Replay::issue(RecordedCall* c) {
   }
   if (!c->args.is(Tag::list) || c->args.children.size() != f->n_args)
     return {Code::bad_data, "replay: call " + std::to_string(c->number) + " " + std::string(c->function) + ": has " +
-                                std::to_string(c->args.children.size()) + " arguments, not " + std::to_string(f->n_args)};
+                                std::to_string(c->args.children.size()) + " arguments, not " +
+                                std::to_string(f->n_args)};
   oar_status_t then = OAR_OK;
   bool compared = c->ended && f->returns == Returns::status;
   if (compared) {
-    if (!c->result.is(Tag::integer)) return {Code::bad_data, "replay: call " + std::to_string(c->number) + " has no status"};
+    if (!c->result.is(Tag::integer))
+      return {Code::bad_data, "replay: call " + std::to_string(c->number) + " has no status"};
     then = oar_status_t(c->result.value);
   }
-  if (f->fn == Fn::stream_event_query) {   // whether it was ready is chance
+  if (f->fn == Fn::stream_event_query) {  // whether it was ready is chance
     if (then != OAR_OK) return {};
     f = &function(Fn::stream_event_sync);
   }
@@ -633,7 +560,8 @@ Status Replay::issue(RecordedCall* c) {
   void* args[16] = {};
   auto problem = [&]() -> Status {
     if (b.problem() == Builder::Problem::bad)
-      return {Code::bad_data, "replay: call " + std::to_string(c->number) + " " + std::string(c->function) + ": " + b.text()};
+      return {Code::bad_data,
+              "replay: call " + std::to_string(c->number) + " " + std::string(c->function) + ": " + b.text()};
     skip(b.text());
     return {};
   };
@@ -654,12 +582,13 @@ Status Replay::issue(RecordedCall* c) {
         return problem();
       }
     }
-    if (m.type == Type::record && m.stars == 1 && !m.nullable() && !*static_cast<void**>(args[i]) && f->fn != Fn::graph_claim &&
-        f->fn != Fn::graph_save) {
+    if (m.type == Type::record && m.stars == 1 && !m.nullable() && !*static_cast<void**>(args[i]) &&
+        f->fn != Fn::graph_claim && f->fn != Fn::graph_save) {
       b.bad(std::string("lacks ") + m.name);
       return problem();
     }
-    if (m.type == Type::handle && m.stars == 0 && !m.nullable() && m.handle != Handle::state && !*static_cast<void**>(args[i])) {
+    if (m.type == Type::handle && m.stars == 0 && !m.nullable() && m.handle != Handle::state &&
+        !*static_cast<void**>(args[i])) {
       b.bad(std::string("lacks ") + m.name);
       return problem();
     }
@@ -683,12 +612,12 @@ Status Replay::issue(RecordedCall* c) {
   }
   if (!c->ended) remark("the recording ends inside call " + std::to_string(c->number) + " " + std::string(c->function));
 
-  building = &b;
-  error.clear();
+  session.building = &b;
+  session.error.clear();
   uint64_t result = 0;
   invoke(f->fn, at, args, &result);
-  building = nullptr;
-  made.clear();
+  session.building = nullptr;
+  session.made.clear();
   ++report.replayed;
   oar_status_t now = f->returns == Returns::status ? oar_status_t(int32_t(uint32_t(result))) : OAR_OK;
 
@@ -703,8 +632,8 @@ Status Replay::issue(RecordedCall* c) {
     }
   if (f->fn == Fn::memory_free) gone(Handle::memory, *static_cast<void**>(args[2]));
   for (int i = 0; i < f->n_args && destroys(*f); ++i)
-    if (i == f->n_args - 1 && f->args[i].type == Type::handle && f->args[i].handle != Handle::state && f->fn != Fn::memory_free &&
-        f->fn != Fn::comm_abort) {
+    if (i == f->n_args - 1 && f->args[i].type == Type::handle && f->args[i].handle != Handle::state &&
+        f->fn != Fn::memory_free && f->fn != Fn::comm_abort) {
       gone(f->args[i].handle, *static_cast<void**>(args[i]));
       world_.handles[int(f->args[i].handle)].erase(c->args.children[size_t(i)].value);
     }
@@ -724,12 +653,12 @@ Status Replay::issue(RecordedCall* c) {
   bool chance = f->fn == Fn::stream_event_sync && then == OAR_TIMEOUT;
   if (compared && !chance) {
     if (now != then) {
-      std::string why = now < 0 && !error.empty() ? ": " + error : "";
+      std::string why = now < 0 && !session.error.empty() ? ": " + session.error : "";
       difference(*c, "returned " + status_text(now) + why + ", recorded was " + status_text(then));
     } else if (now < 0) {
       if (report.failures++ == 0) {
         report.first_failure = c->number;
-        report.failure = std::string(c->function) + " failed with " + status_text(now) + ": " + error;
+        report.failure = std::string(c->function) + " failed with " + status_text(now) + ": " + session.error;
       }
     }
   }
@@ -758,7 +687,8 @@ Status Replay::choose_plugin(const std::vector<std::string_view>& bodies) {
     names += (names.empty() ? "" : ", ") + p.first;
   }
   if (plugin_id_ == 0)
-    return {Code::invalid_argument, "replay: the log has " + names + ", the plugin is " + text_of(plugin_->name) + ". Replay one of these"};
+    return {Code::invalid_argument,
+            "replay: the log has " + names + ", the plugin is " + text_of(plugin_->name) + ". Replay one of these"};
   return {};
 }
 
@@ -784,9 +714,10 @@ Status Replay::read_end(TreeReader* r) {
   uint64_t number = r->varint();
   r->varint();
   Node result = r->node(), told = r->node(), out_args = r->node(), outputs = r->node();
-  if (!r->ok() || !r->at_end()) return {Code::bad_data, "replay: the end of call " + std::to_string(number) + " can't be read"};
+  if (!r->ok() || !r->at_end())
+    return {Code::bad_data, "replay: the end of call " + std::to_string(number) + " can't be read"};
   auto it = calls_.find(number);
-  if (it == calls_.end()) return {};   // another plugin's
+  if (it == calls_.end()) return {};  // another plugin's
   RecordedCall& c = it->second;
   if (!c.issued) {
     if (c.ended) return {Code::bad_data, "replay: call " + std::to_string(number) + " ends twice"};
@@ -806,7 +737,7 @@ Status Replay::read_back(TreeReader* r) {
   Node p = r->node();
   if (!r->ok() || !r->at_end() || !p.is(Tag::payload)) return {Code::bad_data, "replay: a readback that can't be read"};
   auto it = copies_.find(number);
-  if (it == copies_.end()) return {};   // another plugin's, or it was skipped
+  if (it == copies_.end()) return {};  // another plugin's, or it was skipped
   if (region >= it->second.regions.size() || !it->second.regions[region].host_dst)
     return {Code::bad_data, "replay: a readback of call " + std::to_string(number) + " has no such region"};
   BuiltRegion& built = it->second.regions[region];
@@ -814,7 +745,8 @@ Status Replay::read_back(TreeReader* r) {
     ++report.outputs_uncompared;
     return {};
   }
-  if (p.size != built.packed) return {Code::bad_data, "replay: a readback of call " + std::to_string(number) + " has the wrong size"};
+  if (p.size != built.packed)
+    return {Code::bad_data, "replay: a readback of call " + std::to_string(number) + " has the wrong size"};
   std::string bytes;
   built.box.counts = built.counts.data();
   gather_box(built.box, built.dst_strides.data(), built.host_dst.get(), &bytes);
@@ -824,8 +756,7 @@ Status Replay::read_back(TreeReader* r) {
     difference(number, "memory.copy",
                "region " + std::to_string(region) + " brought other bytes" +
                    (p.have == 1 ? ": " + show_difference(OAR_DTYPE_U8, bytes, p.text) : std::string()));
-  else if (p.have == 2)
-    world_.cache.put(p.value, std::move(bytes));
+  else if (p.have == 2) world_.cache.put(p.value, std::move(bytes));
   return {};
 }
 
@@ -836,7 +767,7 @@ Status Replay::run(const std::vector<std::string_view>& bodies) {
     if (LogRecord(r.byte()) != LogRecord::host) continue;
     std::string function(r.name());
     Node key = r.node(), value = r.node();
-    if (r.ok() && function == "kv_get") keys[std::string(key.text)] = std::string(value.text);
+    if (r.ok() && function == "kv_get") session.keys[std::string(key.text)] = std::string(value.text);
   }
   for (std::string_view body : bodies) {
     TreeReader r(body);
@@ -866,16 +797,17 @@ Status Replay::run(const std::vector<std::string_view>& bodies) {
 }  // namespace
 }  // namespace layer
 
-Result<ReplayReport> layer::replay_log(std::string_view log, std::string_view plugin_path, const ReplayOptions& options) {
+Result<ReplayReport> layer::replay_log(std::string_view log, std::string_view plugin_path,
+                                       const ReplayOptions& options) {
   std::vector<std::string_view> bodies;
   if (Status s = read_log(log, &bodies); !s.ok()) return s;
   std::lock_guard lock(replay_mutex());
   Replay replay(options);
-  g_replay = &replay;
+  g_session = &replay.session;
   Status status = replay.open(std::string(plugin_path));
   if (status.ok()) status = replay.run(bodies);
   replay.close();
-  g_replay = nullptr;
+  g_session = nullptr;
   if (!status.ok()) return status;
   return std::move(replay.report);
 }

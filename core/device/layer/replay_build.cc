@@ -8,7 +8,7 @@
 namespace oarlock::layer {
 namespace {
 
-constexpr uint64_t kMostRoom = 64 << 20;   // bytes of structs in one call
+constexpr uint64_t kMostRoom = 64 << 20;  // bytes of structs in one call
 
 bool on_host(const oar_view_t& v) { return v.device.kind == 1 && v.device.index == 0; }
 void set_pointer(char* at, const void* p) { std::memcpy(at, &p, sizeof p); }
@@ -20,7 +20,8 @@ struct RawView {
 };
 bool raw_view(const Node& record, RawView* out, std::vector<int64_t>* shape, std::vector<int64_t>* strides) {
   const auto& f = record.children;
-  if (record.text != "oar_view_t" || f.size() != 10 || !f[0].is(Tag::handle) || !f[1].is(Tag::bytes) || f[1].text.size() != 8)
+  if (record.text != "oar_view_t" || f.size() != 10 || !f[0].is(Tag::handle) || !f[1].is(Tag::bytes) ||
+      f[1].text.size() != 8)
     return false;
   for (int i : {2, 6, 7, 8, 9})
     if (!f[i].is(Tag::integer)) return false;
@@ -144,7 +145,7 @@ char* Builder::host_buffer(uint64_t old, uint64_t size) {
     if (old < r.begin || old >= r.end || size > r.end - old) continue;
     if (!r.buffer) r.buffer = world_.budget.take(r.end - r.begin + r.begin % 64);
     if (!r.buffer) break;
-    return r.buffer.get() + r.begin % 64 + (old - r.begin);   // as far from a cache line as it was
+    return r.buffer.get() + r.begin % 64 + (old - r.begin);  // as far from a cache line as it was
   }
   if (size == 0) {
     buffers_.push_back(world_.budget.take(0));
@@ -156,8 +157,8 @@ char* Builder::host_buffer(uint64_t old, uint64_t size) {
 
 bool Builder::inside(const Allocation& a, uint64_t offset, uint64_t size) {
   if (offset > a.size || size > a.size - offset)
-    return bad("reaches " + std::to_string(size) + " bytes from byte " + std::to_string(offset) + " of memory that has " +
-               std::to_string(a.size));
+    return bad("reaches " + std::to_string(size) + " bytes from byte " + std::to_string(offset) +
+               " of memory that has " + std::to_string(a.size));
   return true;
 }
 
@@ -190,10 +191,12 @@ bool Builder::contents(const Node& payload, uint32_t dtype, std::string* out, ui
 bool Builder::view(const Node& node, char* at, bool output) {
   RawView raw;
   std::vector<int64_t> shape, strides;
-  if (!node.is(Tag::with_payload) || !raw_view(node.children[0], &raw, &shape, &strides)) return bad("holds a view that is none");
+  if (!node.is(Tag::with_payload) || !raw_view(node.children[0], &raw, &shape, &strides))
+    return bad("holds a view that is none");
   oar_view_t& v = *reinterpret_cast<oar_view_t*>(at);
   v = raw.v;
-  if (element_bits(v.dtype) == 0) return bad("holds a view of dtype " + std::to_string(v.dtype) + ", which doesn't exist");
+  if (element_bits(v.dtype) == 0)
+    return bad("holds a view of dtype " + std::to_string(v.dtype) + ", which doesn't exist");
   const DTypeInfo& dtype = info(DType(v.dtype));
   v.element = {dtype.dlpack_code, uint8_t(dtype.bits), 1};
   auto keep = [&](const std::vector<int64_t>& from) {
@@ -233,7 +236,8 @@ bool Builder::view(const Node& node, char* at, bool output) {
     if (!inside(*built.allocation, built.offset, built.extent.span_bytes)) return false;
     v.data = static_cast<char*>(built.allocation->data) + into;
     v.byte_offset = raw.byte_offset;
-    if (!output && built.allocation->made_up.touches(built.offset, built.offset + built.extent.span_bytes)) made_up = true;
+    if (!output && built.allocation->made_up.touches(built.offset, built.offset + built.extent.span_bytes))
+      made_up = true;
   }
   bool pointer = built.host || (built.allocation && built.allocation->addressable);
   uint64_t unit = std::clamp<uint64_t>(element_bits(v.dtype) / 8, 1, 8);
@@ -269,7 +273,8 @@ bool Builder::opaque_view(BuiltView* built, uint64_t old, uint64_t byte_offset) 
       if (!buffer) return bad("takes more host memory than replay may hold");
       it = world_.opaque.insert_or_assign(old + byte_offset, ReplayWorld::Opaque{buffer, size, false}).first;
     }
-    if (it == world_.opaque.end() || it->second.size < size) return skip("reads a tensor in a layout that was not written here");
+    if (it == world_.opaque.end() || it->second.size < size)
+      return skip("reads a tensor in a layout that was not written here");
     if (!built->output) made_up |= it->second.made_up;
     built->opaque = old + byte_offset;
     v.data = it->second.buffer.get();
@@ -301,7 +306,8 @@ bool Builder::attribute(const Node& node, oar_attr_t* a) {
       return true;
     case OAR_ATTR_INTS:
     case OAR_ATTR_FLOATS: {
-      if (!node.is(Tag::list) || node.children.size() != a->count) return bad("has a list attribute without its numbers");
+      if (!node.is(Tag::list) || node.children.size() != a->count)
+        return bad("has a list attribute without its numbers");
       auto to = static_cast<int64_t*>(room(8 + 8 * a->count));
       if (!to) return false;
       for (size_t i = 0; i < node.children.size(); ++i) {
@@ -317,8 +323,7 @@ bool Builder::attribute(const Node& node, oar_attr_t* a) {
       a->value.tensor = reinterpret_cast<oar_view_t*>(to);
       return true;
     }
-    default:
-      return bad("has an attribute of type " + std::to_string(a->type) + ", which doesn't exist");
+    default: return bad("has an attribute of type " + std::to_string(a->type) + ", which doesn't exist");
   }
 }
 
@@ -368,8 +373,9 @@ bool Builder::region(const Node& node, char* at) {
   auto& g = *reinterpret_cast<oar_region_t*>(at);
   BuiltRegion built;
   uint64_t dst_span, src_span, packed;
-  if (!region_extent(g, g.dst_strides, &built.packed, &dst_span) || !region_extent(g, g.src_strides, &packed, &src_span) ||
-      g.dst_offset > kLargestExtent || g.src_offset > kLargestExtent)
+  if (!region_extent(g, g.dst_strides, &built.packed, &dst_span) ||
+      !region_extent(g, g.src_strides, &packed, &src_span) || g.dst_offset > kLargestExtent ||
+      g.src_offset > kLargestExtent)
     return bad("holds a region whose counts and strides make no sense");
   auto device_side = [&](void** data, uint64_t offset, uint64_t size, Allocation** out, uint64_t* out_at) {
     uint64_t into = 0;
@@ -444,7 +450,8 @@ bool Builder::record(const Record& r, const Node& node, void** out, bool output)
       if (token == world_.tokens.end()) return skip("has a tensor in a layout that no prepare chose here");
       v->layout = token->second;
     }
-    if (v->layout == OAR_LAYOUT_STRIDED && v->n_dims > 0 && !v->strides) return bad("holds a strided value without strides");
+    if (v->layout == OAR_LAYOUT_STRIDED && v->n_dims > 0 && !v->strides)
+      return bad("holds a strided value without strides");
   }
   numbered_[body.value].whole = true;
   if (r.id == RecordId::frame) frames.push_back(reinterpret_cast<oar_frame_t*>(at));
@@ -482,7 +489,8 @@ bool Builder::fields(const Record& r, const Node& node, char* at, bool output) {
       uint64_t have = node.children[i].is(Tag::list) ? node.children[i].children.size() : 0;
       bool may_lack = node.children[i].is(Tag::null) && m.nullable();
       if (want != have && !may_lack)
-        return bad(std::string("says ") + c.name + " " + std::to_string(want) + " but has " + std::to_string(have) + " of " + m.name);
+        return bad(std::string("says ") + c.name + " " + std::to_string(want) + " but has " + std::to_string(have) +
+                   " of " + m.name);
     }
     if (!value(m, node.children[i], at + m.offset, is_output)) return false;
   }
@@ -534,19 +542,18 @@ bool Builder::value(const Member& m, const Node& node, char* at, bool output) {
   if (m.many()) return list(m, node, at, output);
   switch (m.type) {
     case Type::integer:
-      if (m.stars > 0) return true;   // an array whose length the header doesn't tell
+      if (m.stars > 0) return true;  // an array whose length the header doesn't tell
       if (!node.is(Tag::integer)) return bad(std::string("lacks the number ") + m.name);
       std::memcpy(at, &node.value, m.element);
       return true;
-    case Type::text:
-      return text(node, reinterpret_cast<oar_str_t*>(at));
+    case Type::text: return text(node, reinterpret_cast<oar_str_t*>(at));
     case Type::bytes:
       if (!node.is(Tag::bytes) || node.text.size() != m.size) return bad(std::string("lacks the bytes ") + m.name);
       std::memcpy(at, node.text.data(), m.size);
       return true;
     case Type::memory:
       if (!node.is(Tag::handle)) return bad(std::string("lacks the address ") + m.name);
-      set_pointer(at, reinterpret_cast<void*>(uintptr_t(node.value)));   // old; whoever knows the size translates it
+      set_pointer(at, reinterpret_cast<void*>(uintptr_t(node.value)));  // old; whoever knows the size translates it
       return true;
     case Type::handle: {
       if (!node.is(Tag::handle) || node.handle != m.handle) return bad(std::string("lacks the handle ") + m.name);
@@ -557,7 +564,7 @@ bool Builder::value(const Member& m, const Node& node, char* at, bool output) {
     }
     case Type::record: {
       if (m.stars == 0) return fields(*m.record, node, at, output);
-      if (m.stars == 2) return true;   // choices: the caller makes them
+      if (m.stars == 2) return true;  // choices: the caller makes them
       void* one = nullptr;
       if (!record(*m.record, node, &one, output)) return false;
       if (one && m.record->id == RecordId::call) call = static_cast<oar_call_t*>(one);
@@ -565,8 +572,7 @@ bool Builder::value(const Member& m, const Node& node, char* at, bool output) {
       set_pointer(at, one);
       return true;
     }
-    default:
-      return true;
+    default: return true;
   }
 }
 

@@ -21,27 +21,27 @@ Result<ReplayReport> replay_log(std::string_view log, std::string_view plugin_pa
 // A prepared state as replay holds it.
 struct ReplayState {
   void* inner = nullptr;
-  const oar_kernel_decl_t* decl = nullptr;   // null: of the graph table
-  bool made_up = false;                      // absorbed made-up contents
+  const oar_kernel_decl_t* decl = nullptr;  // null: of the graph table
+  bool made_up = false;                     // absorbed made-up contents
   uint64_t workspace_bytes = 0;
-  std::unordered_map<uint64_t, uint64_t> token_bytes;   // by the recorded layout token: the most an operand takes
+  std::unordered_map<uint64_t, uint64_t> token_bytes;  // by the recorded layout token: the most an operand takes
 };
 
 // What lives longer than one call.
 struct ReplayWorld {
   explicit ReplayWorld(uint64_t limit) : budget(limit), cache(limit / 4) {}
-  std::unordered_map<uint64_t, void*> handles[kHandleKinds];                       // by kind, old to new
+  std::unordered_map<uint64_t, void*> handles[kHandleKinds];  // by kind, old to new
   std::unordered_map<uint64_t, const oar_kernel_decl_t*> decls;
   std::unordered_map<uint64_t, ReplayState> states;
-  std::map<uint64_t, Allocation> allocations;                                      // by old address
+  std::map<uint64_t, Allocation> allocations;  // by old address
   std::unordered_map<uint64_t, std::shared_ptr<char>> pinned;
-  std::unordered_map<uint64_t, uint64_t> tokens;   // opaque layouts, recorded to this plugin's own
+  std::unordered_map<uint64_t, uint64_t> tokens;  // opaque layouts, recorded to this plugin's own
   struct Opaque {
     std::shared_ptr<char> buffer;
     uint64_t size;
     bool made_up;
   };
-  std::unordered_map<uint64_t, Opaque> opaque;     // host tensors in such layouts, by old address; their contents stay
+  std::unordered_map<uint64_t, Opaque> opaque;  // host tensors in such layouts, by old address; their contents stay
   Budget budget;
   ContentCache cache;
   uint64_t seed = 1;
@@ -54,17 +54,17 @@ struct ReplayWorld {
 // A tensor of a call, as built and as recorded.
 struct BuiltView {
   oar_view_t* view = nullptr;
-  char* host = nullptr;            // where its elements begin; null: not in host memory
+  char* host = nullptr;  // where its elements begin; null: not in host memory
   Allocation* allocation = nullptr;
-  uint64_t offset = 0;             // into the allocation
+  uint64_t offset = 0;  // into the allocation
   Extent extent;
   bool strided = false;
   bool made_up = false;
   bool output = false;
-  uint64_t opaque = 0;             // old address of a host tensor in a layout of the plugin's own
+  uint64_t opaque = 0;  // old address of a host tensor in a layout of the plugin's own
 };
 struct BuiltRegion {
-  oar_region_t box = {};                       // its arrays are the two below
+  oar_region_t box = {};  // its arrays are the two below
   std::vector<int64_t> counts, dst_strides;
   std::shared_ptr<char> host_dst, host_src;
   uint64_t packed = 0;
@@ -98,7 +98,7 @@ class Builder {
   const oar_graph_t* graph = nullptr;
   std::vector<oar_frame_t*> frames;
   bool made_up = false;
-  std::string saved;                 // what save wrote
+  std::string saved;  // what save wrote
 
   BuiltView* view_of(const oar_view_t* view);
   // [in] choices for n values, holding their offers; values null: n empty ones.
@@ -135,7 +135,7 @@ class Builder {
   struct Numbered {
     const Record* record;
     void* at;
-    bool whole;   // a struct can't point to itself on its way in
+    bool whole;  // a struct can't point to itself on its way in
   };
   std::unordered_map<uint64_t, Numbered> numbered_;
   uint64_t room_used_ = 0;

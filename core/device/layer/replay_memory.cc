@@ -70,7 +70,7 @@ const std::string* ContentCache::get(uint64_t hash, uint64_t size) const {
 
 void make_up(uint64_t seed, uint32_t dtype, void* bytes, uint64_t size) {
   uint64_t x = seed * 0x9e3779b97f4a7c15 + 1;
-  auto next = [&] {   // splitmix64
+  auto next = [&] {  // splitmix64
     uint64_t z = (x += 0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
@@ -89,8 +89,8 @@ void make_up(uint64_t seed, uint32_t dtype, void* bytes, uint64_t size) {
     case DType::c64: return fill([](uint64_t r) { return float(int64_t(r >> 40)) * 0x1p-23f - 1.0f; });
     case DType::f64:
     case DType::c128: return fill([](uint64_t r) { return double(r >> 11) * 0x1p-52 - 1.0; });
-    case DType::f16: return fill([](uint64_t r) { return uint16_t((r & 0x83ff) | 0x3800); });    // 0.5 to 1, either sign
-    case DType::bf16: return fill([](uint64_t r) { return uint16_t((r & 0x807f) | 0x3f00); });   // the same
+    case DType::f16: return fill([](uint64_t r) { return uint16_t((r & 0x83ff) | 0x3800); });   // 0.5 to 1, either sign
+    case DType::bf16: return fill([](uint64_t r) { return uint16_t((r & 0x807f) | 0x3f00); });  // the same
     case DType::boolean: return fill([](uint64_t r) { return uint8_t(r & 1); });
     case DType::i16:
     case DType::u16: return fill([](uint64_t r) { return uint16_t(r & 1); });

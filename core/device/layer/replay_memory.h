@@ -17,7 +17,7 @@ namespace oarlock::layer {
 class Budget {
  public:
   explicit Budget(uint64_t limit) : limit_(limit) {}
-  std::shared_ptr<char> take(uint64_t size);   // null: over the limit
+  std::shared_ptr<char> take(uint64_t size);  // null: over the limit
 
  private:
   uint64_t limit_;
@@ -32,12 +32,12 @@ class Ranges {
   bool touches(uint64_t begin, uint64_t end) const;
 
  private:
-  std::map<uint64_t, uint64_t> ranges_;   // begin to end
+  std::map<uint64_t, uint64_t> ranges_;  // begin to end
 };
 
 // Memory of the plugin, by the address that the recording has for it.
 struct Allocation {
-  void* data = nullptr;      // now
+  void* data = nullptr;  // now
   uint64_t size = 0;
   bool addressable = false;  // addresses inside it are meaningful
   Ranges made_up;

@@ -16,7 +16,7 @@ namespace oarlock::layer {
 // What the host holds for a prepared state. The plugin's own state may be NULL or shared.
 struct State {
   void* inner;
-  const oar_kernel_decl_t* decl;   // the plugin's; null for a compiled graph
+  const oar_kernel_decl_t* decl;  // the plugin's; null for a compiled graph
 };
 
 template <class T>
@@ -69,8 +69,8 @@ class Layer {
   std::atomic<const void*> inner_tables_[kTables] = {};
   std::unique_ptr<char[]> outer_tables_[kTables];
   std::unordered_map<void*, std::unique_ptr<State>> states_;
-  std::unordered_map<const void*, const oar_kernel_decl_t*> inner_decls_;   // the layer's to the plugin's
-  std::unordered_map<const void*, std::unique_ptr<char[]>> outer_decls_;    // the plugin's to the layer's
+  std::unordered_map<const void*, const oar_kernel_decl_t*> inner_decls_;  // the layer's to the plugin's
+  std::unordered_map<const void*, std::unique_ptr<char[]>> outer_decls_;   // the plugin's to the layer's
   std::deque<std::vector<const oar_kernel_decl_t*>> decl_lists_;
 };
 

@@ -16,8 +16,8 @@ namespace oarlock {
 namespace layer {
 namespace {
 
-constexpr uint64_t kMostElements = 1 << 20;   // of an array; more is taken for nonsense
-constexpr int kDeepestWritten = 40;           // below what TreeReader accepts
+constexpr uint64_t kMostElements = 1 << 20;  // of an array; more is taken for nonsense
+constexpr int kDeepestWritten = 40;          // below what TreeReader accepts
 
 const void* pointer_at(const void* at) {
   const void* p;
@@ -37,17 +37,20 @@ uint64_t integer_at(const void* at, size_t size, bool is_signed) {
 }
 
 // Is this tensor in memory of the host CPU, where contents may be read during a call?
-bool on_host(const oar_view_t& v) { return v.device.kind == 1 && v.device.index == 0 && v.layout == OAR_LAYOUT_STRIDED; }
+bool on_host(const oar_view_t& v) {
+  return v.device.kind == 1 && v.device.index == 0 && v.layout == OAR_LAYOUT_STRIDED;
+}
 
 // Writes arguments and structs as the descriptions say.
 class Encoder {
  public:
   explicit Encoder(TreeWriter* w) : w_(*w) {}
-  bool contents = true;   // of views in host memory
+  bool contents = true;  // of views in host memory
 
   void value(const Member& m, const void* at, uint64_t n) {
     const void* p = m.stars > 0 || m.type == Type::handle || m.type == Type::memory ? pointer_at(at) : at;
-    if (depth_ > kDeepestWritten || m.type == Type::host || m.type == Type::opaque || m.type == Type::function) return w_.null();
+    if (depth_ > kDeepestWritten || m.type == Type::host || m.type == Type::opaque || m.type == Type::function)
+      return w_.null();
     if (m.type == Type::bytes) return w_.bytes({static_cast<const char*>(at), m.size});
     if (m.stars > 0 && !p) return w_.null();
     if (m.stars > 0 && m.count == -2) return w_.null();
@@ -79,11 +82,11 @@ class Encoder {
         w_.list(n);
         ++depth_;
         for (uint64_t i = 0; i < n; ++i)
-          record(*m.record, m.stars == 1 ? static_cast<const char*>(p) + i * m.record->size : static_cast<const void* const*>(p)[i]);
+          record(*m.record, m.stars == 1 ? static_cast<const char*>(p) + i * m.record->size
+                                         : static_cast<const void* const*>(p)[i]);
         --depth_;
         return;
-      default:
-        return w_.null();
+      default: return w_.null();
     }
   }
 
@@ -104,7 +107,8 @@ class Encoder {
     w_.with_payload();
     fields(layer::record(RecordId::view), &v);
     Extent e;
-    if (!with_contents || !on_host(v) || !extent_of(v, &e) || (!v.data && e.elements > 0)) return w_.payload(nullptr, 1);
+    if (!with_contents || !on_host(v) || !extent_of(v, &e) || (!v.data && e.elements > 0))
+      return w_.payload(nullptr, 1);
     auto base = static_cast<const char*>(v.data) + v.byte_offset;
     if (e.row_major) return w_.payload(e.elements ? base : "", e.packed_bytes);
     std::string bytes;
@@ -162,25 +166,21 @@ class Encoder {
     switch (a.type) {
       case OAR_ATTR_BOOL:
       case OAR_ATTR_INT:
-      case OAR_ATTR_DTYPE:
-        return w_.integer(uint64_t(a.value.i));
+      case OAR_ATTR_DTYPE: return w_.integer(uint64_t(a.value.i));
       case OAR_ATTR_FLOAT: {
         uint64_t bits;
         std::memcpy(&bits, &a.value.f, sizeof bits);
         return w_.integer(bits);
       }
-      case OAR_ATTR_STRING:
-        return w_.bytes(a.value.str ? std::string_view(a.value.str, a.count) : std::string_view());
+      case OAR_ATTR_STRING: return w_.bytes(a.value.str ? std::string_view(a.value.str, a.count) : std::string_view());
       case OAR_ATTR_INTS:
       case OAR_ATTR_FLOATS:
         if (a.count > kMostElements || !a.value.ints) return w_.list(0);
         w_.list(a.count);
         for (uint64_t i = 0; i < a.count; ++i) w_.integer(integer_at(&a.value.ints[i], 8, false));
         return;
-      case OAR_ATTR_TENSOR:
-        return a.value.tensor ? view(*a.value.tensor, true) : w_.null();
-      default:
-        return w_.null();
+      case OAR_ATTR_TENSOR: return a.value.tensor ? view(*a.value.tensor, true) : w_.null();
+      default: return w_.null();
     }
   }
 
@@ -208,7 +208,9 @@ struct Pending {
 };
 using PendingSet = std::set<std::shared_ptr<Pending>>;
 
-std::string show_text(oar_str_t s) { return s.data ? std::string(s.data, std::min<size_t>(s.size, 200)) : std::string(); }
+std::string show_text(oar_str_t s) {
+  return s.data ? std::string(s.data, std::min<size_t>(s.size, 200)) : std::string();
+}
 std::string show_dims(const int64_t* shape, uint64_t n) {
   std::string out = "[";
   for (uint64_t i = 0; shape && i < n && i < 32; ++i) out += (i ? ", " : "") + std::to_string(shape[i]);
@@ -233,10 +235,12 @@ std::string show_record(const Record& r, const void* p) {
     auto f = static_cast<const oar_frame_t*>(p);
     std::string out = "(";
     for (uint32_t i = 0; f->inputs && i < f->n_inputs && i < 16; ++i)
-      out += (i ? ", " : "") + (f->inputs[i] ? show_dims(f->inputs[i]->shape, uint64_t(f->inputs[i]->n_dims)) : std::string("-"));
+      out += (i ? ", " : "") +
+             (f->inputs[i] ? show_dims(f->inputs[i]->shape, uint64_t(f->inputs[i]->n_dims)) : std::string("-"));
     out += ") -> (";
     for (uint32_t i = 0; f->outputs && i < f->n_outputs && i < 16; ++i)
-      out += (i ? ", " : "") + (f->outputs[i] ? show_dims(f->outputs[i]->shape, uint64_t(f->outputs[i]->n_dims)) : std::string("-"));
+      out += (i ? ", " : "") +
+             (f->outputs[i] ? show_dims(f->outputs[i]->shape, uint64_t(f->outputs[i]->n_dims)) : std::string("-"));
     return out + ")";
   }
   if (r.id == RecordId::kernel_decl) return show_text(static_cast<const oar_kernel_decl_t*>(p)->op);
@@ -273,7 +277,8 @@ class Tracing : public Layer {
  public:
   Tracing(const oar_plugin_t* inner, const oar_host_t* host, Recorder* recorder)
       : Layer(inner, host), recorder_(*recorder) {
-    std::string version = OAR_HAS(inner, version) && inner->version.data ? std::string(inner->version.data, inner->version.size) : "";
+    std::string version =
+        OAR_HAS(inner, version) && inner->version.data ? std::string(inner->version.data, inner->version.size) : "";
     plugin_ = recorder_.add_plugin(name(), version);
   }
   void call(const Function& f, void* const* args, void* result) override;
@@ -288,7 +293,8 @@ class Tracing : public Layer {
   static void OAR_CALL host_body(void* context);
 
   std::string encode_begin(const Function& f, void* const* args);
-  std::string encode_end(const Function& f, void* const* args, const void* result, uint64_t call, uint64_t ns, bool error_told);
+  std::string encode_end(const Function& f, void* const* args, const void* result, uint64_t call, uint64_t ns,
+                         bool error_told);
   void encode_prepared(TreeWriter* w, const Function& f, void* const* args, const oar_prepared_t* p);
   void track(const Function& f, void* const* args, oar_status_t status, uint64_t call);
   void read_back(const PendingSet& set);
@@ -315,10 +321,8 @@ std::string Tracing::encode_begin(const Function& f, void* const* args) {
   w.list(f.n_args);
   Encoder e(&w);
   for (int i = 0; i < f.n_args; ++i) {
-    if (f.args[i].out())
-      w.null();
-    else
-      e.value(f.args[i], args[i], count_of(f, args, f.args[i]));
+    if (f.args[i].out()) w.null();
+    else e.value(f.args[i], args[i], count_of(f, args, f.args[i]));
   }
   return std::move(w.out);
 }
@@ -389,10 +393,8 @@ std::string Tracing::encode_end(const Function& f, void* const* args, const void
     case Returns::integer4: w.integer(*static_cast<const uint32_t*>(result)); break;
     case Returns::integer8: w.integer(*static_cast<const uint64_t*>(result)); break;
   }
-  if (error_told)
-    w.bytes(error_note().text);
-  else
-    w.null();
+  if (error_told) w.bytes(error_note().text);
+  else w.null();
   w.list(f.n_args);
   Encoder e(&w);
   for (int i = 0; i < f.n_args; ++i) {
@@ -403,35 +405,34 @@ std::string Tracing::encode_end(const Function& f, void* const* args, const void
     } else if (m.record && m.record->id == RecordId::prepared) {
       encode_prepared(&w, f, args, static_cast<const oar_prepared_t*>(p));
     } else if (m.type == Type::record && m.stars == 2) {
-      const void* array = pointer_at(p);   // out_infos: where an array of pointers was put
+      const void* array = pointer_at(p);  // out_infos: where an array of pointers was put
       if (m.record->id == RecordId::kernel_decl)
         declarations(&w, &e, static_cast<const oar_kernel_decl_t* const*>(array), count_of(f, args, m));
-      else
-        e.value(m, &array, count_of(f, args, m));
+      else e.value(m, &array, count_of(f, args, m));
     } else {
       e.value(m, args[i], 1);
     }
   }
   std::vector<const oar_view_t*> outputs;
   auto add_frame = [&](const oar_frame_t* frame) {
-    for (uint32_t i = 0; frame && frame->outputs && i < frame->n_outputs && i < 4096; ++i) outputs.push_back(frame->outputs[i]);
+    for (uint32_t i = 0; frame && frame->outputs && i < frame->n_outputs && i < 4096; ++i)
+      outputs.push_back(frame->outputs[i]);
   };
   for (int i = 0; i < f.n_args; ++i) {
     const Record* r = f.args[i].record;
     if (!r) continue;
     if (r->id == RecordId::frame && f.args[i].stars == 1) add_frame(argument<const oar_frame_t*>(args, i));
     if (r->id == RecordId::frame && f.args[i].stars == 2)
-      for (uint64_t k = 0; k < count_of(f, args, f.args[i]); ++k) add_frame(argument<const oar_frame_t* const*>(args, i)[k]);
+      for (uint64_t k = 0; k < count_of(f, args, f.args[i]); ++k)
+        add_frame(argument<const oar_frame_t* const*>(args, i)[k]);
     if (r->id == RecordId::collective)
       for (uint64_t k = 0; k < count_of(f, args, f.args[i]); ++k)
         outputs.push_back(argument<const oar_collective_t* const*>(args, i)[k]->output);
   }
   w.list(outputs.size());
   for (const oar_view_t* v : outputs) {
-    if (v)
-      e.view(*v, status == OAR_OK);
-    else
-      w.null();
+    if (v) e.view(*v, status == OAR_OK);
+    else w.null();
   }
   return std::move(w.out);
 }
@@ -494,8 +495,7 @@ void Tracing::track(const Function& f, void* const* args, oar_status_t status, u
       }
       break;
     }
-    default:
-      return;
+    default: return;
   }
   read_back(done);
   std::lock_guard lock(mutex_);
@@ -534,7 +534,7 @@ void Tracing::call(const Function& f, void* const* args, void* result) {
   forward(f, replaced, result);
   uint64_t ns = uint64_t(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
   oar_status_t status = f.returns == Returns::status ? *static_cast<const oar_status_t*>(result) : OAR_OK;
-  if (body && status == OAR_OK) (void)body.release();   // host_body's now
+  if (body && status == OAR_OK) (void)body.release();  // host_body's now
   if (file) {
     recorder_.append(encode_end(f, args, result, call, ns, error_note().count != errors));
     track(f, args, status, call);

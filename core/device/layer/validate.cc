@@ -11,8 +11,8 @@
 namespace oarlock {
 
 const char* name(FaultKind kind) {
-  static constexpr const char* kNames[] = {"wrong thread", "wrong size", "dead handle", "missing function",
-                                           "null", "error not set", "unknown status", "wrong version"};
+  static constexpr const char* kNames[] = {"wrong thread", "wrong size",    "dead handle",    "missing function",
+                                           "null",         "error not set", "unknown status", "wrong version"};
   return kNames[int(kind)];
 }
 
@@ -30,9 +30,10 @@ struct Running {
   const Running* outer;
 };
 thread_local const Running* t_running = nullptr;
-thread_local bool t_own_call = false;   // the layer itself is calling the host
+thread_local bool t_own_call = false;  // the layer itself is calling the host
 
-const char* const kKinds[] = {"object", "device", "pack", "stream", "event", "comm", "state", "memory", "native", "declaration"};
+const char* const kKinds[] = {"object", "device", "pack",   "stream", "event",
+                              "comm",   "state",  "memory", "native", "declaration"};
 // What launch may call back; see oar_kernel_decl_t.launch.
 constexpr Fn kFromLaunch[] = {Fn::host_parallel_for, Fn::host_thread_count, Fn::host_output_alloc, Fn::host_error_set};
 // Functions of which one demands another, though the header marks them optional or leaves a choice.
@@ -57,9 +58,10 @@ constexpr Together kTogether[] = {
 bool known_status(oar_status_t s) { return s >= OAR_INTERNAL && s <= OAR_NOT_READY; }
 
 bool destroys(const Function& f) {
-  return f.fn == Fn::device_close || f.fn == Fn::stream_destroy || f.fn == Fn::stream_event_destroy || f.fn == Fn::pack_close ||
-         f.fn == Fn::pack_stream_close || f.fn == Fn::comm_destroy || f.fn == Fn::kernel_decl_release ||
-         f.fn == Fn::graph_release || f.fn == Fn::memory_free || f.fn == Fn::memory_import_release;
+  return f.fn == Fn::device_close || f.fn == Fn::stream_destroy || f.fn == Fn::stream_event_destroy ||
+         f.fn == Fn::pack_close || f.fn == Fn::pack_stream_close || f.fn == Fn::comm_destroy ||
+         f.fn == Fn::kernel_decl_release || f.fn == Fn::graph_release || f.fn == Fn::memory_free ||
+         f.fn == Fn::memory_import_release;
 }
 
 // The last handle among the arguments, streams to order by left aside: what close, destroy and release act on.
@@ -81,7 +83,8 @@ const void* pointer_at(const void* at) {
 
 class Validation : public Layer {
  public:
-  Validation(const oar_plugin_t* inner, const oar_host_t* host) : Layer(inner, host), sees_errors_(is_layer_host(host)) {}
+  Validation(const oar_plugin_t* inner, const oar_host_t* host)
+      : Layer(inner, host), sees_errors_(is_layer_host(host)) {}
 
   void call(const Function& f, void* const* args, void* result) override;
   void report(FaultKind kind, const char* table, const char* function, const std::string& argument, std::string text);
@@ -119,8 +122,8 @@ class Validation : public Layer {
 
   bool fault(Visit* v, FaultKind kind, const std::string& argument, const std::string& what);
   bool check_functions(const void* table, const char* name, size_t size, const char* shown);
-  void check_value(Visit* v, const Member& m, const void* at, const std::string& path, const void* base, const Member* siblings,
-                   int depth);
+  void check_value(Visit* v, const Member& m, const void* at, const std::string& path, const void* base,
+                   const Member* siblings, int depth);
   void check_record(Visit* v, const Record& r, const void* p, const std::string& path, int depth);
   bool check_handle(Visit* v, Handle kind, const void* id, const std::string& path, bool nullable);
   void hold(Visit* v, std::vector<Key>* keys, void* const* args);
@@ -131,12 +134,13 @@ class Validation : public Layer {
 
   bool sees_errors_;
   std::mutex mutex_;
-  std::unordered_map<Key, int, KeyHash> alive_;       // a plugin may hand out one object several times
+  std::unordered_map<Key, int, KeyHash> alive_;  // a plugin may hand out one object several times
   std::unordered_set<Key, KeyHash> dead_;
   std::unordered_map<Key, Holder, KeyHash> held_;
 };
 
-void Validation::report(FaultKind kind, const char* table, const char* function, const std::string& argument, std::string text) {
+void Validation::report(FaultKind kind, const char* table, const char* function, const std::string& argument,
+                        std::string text) {
   FaultSink sink;
   void* context;
   {
@@ -154,7 +158,8 @@ void Validation::report(FaultKind kind, const char* table, const char* function,
 }
 
 bool Validation::fault(Visit* v, FaultKind kind, const std::string& argument, const std::string& what) {
-  std::string text = name() + ": " + v->f.table + "." + v->f.name + ": " + (argument.empty() ? "" : argument + " ") + what;
+  std::string text =
+      name() + ": " + v->f.table + "." + v->f.name + ": " + (argument.empty() ? "" : argument + " ") + what;
   if (v->good && v->f.returns == Returns::status) {
     t_own_call = true;
     fail(host(), OAR_INVALID_ARGUMENT, text);
@@ -181,8 +186,8 @@ bool Validation::accept_table(const void* table, const char* table_name, uint64_
   uint32_t version = size_of(static_cast<const char*>(table) + 4);
   if (version == 0) return complain(FaultKind::version, "version is 0, which means it was forgotten");
   if (version < min || version > max)
-    return complain(FaultKind::version, "version is " + std::to_string(version) + ", asked for was " + std::to_string(min) +
-                                            " to " + std::to_string(max));
+    return complain(FaultKind::version, "version is " + std::to_string(version) + ", asked for was " +
+                                            std::to_string(min) + " to " + std::to_string(max));
   return check_functions(table, table_name, size, table_name);
 }
 
@@ -192,7 +197,8 @@ bool Validation::check_functions(const void* table, const char* table_name, size
     return f.offset + sizeof(void*) <= size && pointer_at(static_cast<const char*>(table) + f.offset) != nullptr;
   };
   auto complain = [&](Fn fn, const char* why) {
-    report(FaultKind::missing, table_name, function(fn).name, "", name() + ": " + shown + " lacks " + function(fn).name + why);
+    report(FaultKind::missing, table_name, function(fn).name, "",
+           name() + ": " + shown + " lacks " + function(fn).name + why);
     return false;
   };
   bool good = true;
@@ -221,7 +227,8 @@ bool Validation::accept_decl(const oar_kernel_decl_t* decl) {
                std::to_string(r.least) + " bytes");
     return false;
   }
-  std::string shown = "the kernel declaration of " + (decl->op.data ? std::string(decl->op.data, decl->op.size) : "(no op)");
+  std::string shown =
+      "the kernel declaration of " + (decl->op.data ? std::string(decl->op.data, decl->op.size) : "(no op)");
   return check_functions(decl, "kernel_decl", size, shown.c_str());
 }
 
@@ -234,7 +241,7 @@ bool Validation::check_handle(Visit* v, Handle kind, const void* id, const std::
     return fault(v, FaultKind::handle, path, "is no declaration that declarations gave");
   }
   if (!id && kind != Handle::state) return nullable || fault(v, FaultKind::null, path, "is NULL");
-  if (kind == Handle::memory) return true;   // the host adds offsets where it may
+  if (kind == Handle::memory) return true;  // the host adds offsets where it may
   bool alive, dead;
   {
     std::lock_guard lock(mutex_);
@@ -243,7 +250,8 @@ bool Validation::check_handle(Visit* v, Handle kind, const void* id, const std::
     dead = dead_.count({kind, id}) > 0;
   }
   if (alive) return true;
-  return fault(v, FaultKind::handle, path, dead ? "is a " + what + " that was destroyed before" : "is no " + what + " of this plugin");
+  return fault(v, FaultKind::handle, path,
+               dead ? "is a " + what + " that was destroyed before" : "is no " + what + " of this plugin");
 }
 
 void Validation::check_value(Visit* v, const Member& m, const void* at, const std::string& path, const void* base,
@@ -264,7 +272,8 @@ void Validation::check_value(Visit* v, const Member& m, const void* at, const st
       return;
     }
   }
-  const void* p = m.stars > 0 || m.type == Type::handle || m.type == Type::memory || m.type == Type::host || m.type == Type::function
+  const void* p = m.stars > 0 || m.type == Type::handle || m.type == Type::memory || m.type == Type::host ||
+                          m.type == Type::function
                       ? pointer_at(at)
                       : at;
   if (m.type == Type::host) {
@@ -279,13 +288,15 @@ void Validation::check_value(Visit* v, const Member& m, const void* at, const st
     check_handle(v, m.handle, p, path, m.nullable());
   } else if (m.type == Type::handle && m.many()) {
     for (uint64_t i = 0; i < n; ++i)
-      check_handle(v, m.handle, static_cast<const void* const*>(p)[i], path + "[" + std::to_string(i) + "]", m.nullable());
+      check_handle(v, m.handle, static_cast<const void* const*>(p)[i], path + "[" + std::to_string(i) + "]",
+                   m.nullable());
   } else if (m.type == Type::record && m.stars == 0) {
     check_record(v, *m.record, at, path, depth + 1);
   } else if (m.type == Type::record && m.stars == 1) {
     if (m.many()) {
       for (uint64_t i = 0; i < n; ++i)
-        check_record(v, *m.record, static_cast<const char*>(p) + i * m.record->size, path + "[" + std::to_string(i) + "]", depth + 1);
+        check_record(v, *m.record, static_cast<const char*>(p) + i * m.record->size,
+                     path + "[" + std::to_string(i) + "]", depth + 1);
     } else if (p) {
       check_record(v, *m.record, p, path, depth + 1);
     }
@@ -295,7 +306,8 @@ void Validation::check_value(Visit* v, const Member& m, const void* at, const st
         check_record(v, *m.record, one, path + "[" + std::to_string(i) + "]", depth + 1);
   } else if (m.type == Type::text && m.stars == 0) {
     auto text = static_cast<const oar_str_t*>(at);
-    if (!text->data && text->size > 0) fault(v, FaultKind::null, path, "is NULL though its size is " + std::to_string(text->size));
+    if (!text->data && text->size > 0)
+      fault(v, FaultKind::null, path, "is NULL though its size is " + std::to_string(text->size));
   }
 }
 
@@ -308,8 +320,9 @@ void Validation::check_record(Visit* v, const Record& r, const void* p, const st
   if (!r.frozen) {
     size = size_of(p);
     if (size < r.least) {
-      fault(v, FaultKind::size, path, "has struct_size " + std::to_string(size) + "; " + r.name + " began with " +
-                                          std::to_string(r.least) + " bytes");
+      fault(v, FaultKind::size, path,
+            "has struct_size " + std::to_string(size) + "; " + r.name + " began with " + std::to_string(r.least) +
+                " bytes");
       return;
     }
   }
@@ -412,7 +425,8 @@ void Validation::check_freed(Visit* v, void* const* args) {
     alive = alive_.count(key) > 0;
     dead = dead_.count(key) > 0;
   }
-  if (!alive) fault(v, FaultKind::handle, m.name, dead ? "is memory that was freed before" : "is no memory of this plugin");
+  if (!alive)
+    fault(v, FaultKind::handle, m.name, dead ? "is memory that was freed before" : "is no memory of this plugin");
 }
 
 void Validation::check_rooms(Visit* v, std::vector<std::unique_ptr<OutRoom>>* rooms, oar_status_t status) {
@@ -423,11 +437,13 @@ void Validation::check_rooms(Visit* v, std::vector<std::unique_ptr<OutRoom>>* ro
     uint32_t size = size_of(room->bytes);
     bool tells_size = status == OAR_OK && size != 0 && size < m.record->least;
     if (overrun || size > OAR_OUT_ROOM)
-      fault(v, FaultKind::size, m.name, "outgrew its room of " + std::to_string(OAR_OUT_ROOM) + " bytes: struct_size is " +
-                                            std::to_string(size) + (overrun ? ", and bytes behind it were written" : ""));
+      fault(v, FaultKind::size, m.name,
+            "outgrew its room of " + std::to_string(OAR_OUT_ROOM) + " bytes: struct_size is " + std::to_string(size) +
+                (overrun ? ", and bytes behind it were written" : ""));
     else if (tells_size)
-      fault(v, FaultKind::size, m.name, "has struct_size " + std::to_string(size) + "; " + m.record->name + " began with " +
-                                            std::to_string(m.record->least) + " bytes");
+      fault(v, FaultKind::size, m.name,
+            "has struct_size " + std::to_string(size) + "; " + m.record->name + " began with " +
+                std::to_string(m.record->least) + " bytes");
     std::memcpy(room->host, room->bytes, OAR_OUT_ROOM);
   }
 }
@@ -455,7 +471,8 @@ void Validation::call(const Function& f, void* const* args, void* result) {
       fault(&v, FaultKind::null, m.name, "is NULL");
     if (m.type == Type::memory && !m.out() && !m.nullable() && !argument<const void*>(args, i))
       fault(&v, FaultKind::null, m.name, "is NULL");
-    if (m.type == Type::function && !m.nullable() && !argument<const void*>(args, i)) fault(&v, FaultKind::null, m.name, "is NULL");
+    if (m.type == Type::function && !m.nullable() && !argument<const void*>(args, i))
+      fault(&v, FaultKind::null, m.name, "is NULL");
   }
   if (v.good) check_freed(&v, args);
   if (v.good) hold(&v, &keys, args);

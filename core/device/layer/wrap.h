@@ -30,7 +30,7 @@ template <int Slot, Fn F, class P>
 struct Thunk;
 template <int Slot, Fn F, class R, class... A>
 struct Thunk<Slot, F, R(OAR_CALL*)(A...)> {
-  static R OAR_CALL call(A... a) { return collect<F, R, A...>(a..., Slot); }   // a move and a jump
+  static R OAR_CALL call(A... a) { return collect<F, R, A...>(a..., Slot); }  // a move and a jump
 };
 
 template <Fn F, class P>
@@ -65,7 +65,7 @@ void apply(R(OAR_CALL* f)(A...), void* const* args, void* result) {
 
 // Where the pointer to a wrapping function lies; host_thunk for functions of the host.
 const void* thunk(int slot, Fn fn);
-const void* thunk_0(int slot, Fn fn);   // of the lower half of the slots
+const void* thunk_0(int slot, Fn fn);  // of the lower half of the slots
 const void* thunk_1(int slot, Fn fn);
 const void* host_thunk(Fn fn);
 

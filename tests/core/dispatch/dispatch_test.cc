@@ -7,6 +7,7 @@
 
 #include "core/dispatch/entry.h"
 #include "core/op/calls.h"
+#include "core/op/element.h"
 #include "core/op/table.h"
 
 namespace oarlock {
@@ -166,7 +167,10 @@ TEST(Dispatch, PlacementTellsRouteAndCount) {
   uint64_t erf_calls = 0;
   bool relu_decomposed = false;
   for (const PlacementRow& r : placement()) {
-    if (r.op == "erf") erf_calls += r.calls, EXPECT_EQ(r.device, "cpu");
+    if (r.op == "erf") {
+      erf_calls += r.calls;
+      EXPECT_EQ(r.device, "cpu");
+    }
     relu_decomposed |= r.op == "relu" && r.route == "decomposition";
   }
   EXPECT_EQ(erf_calls, 5u);

@@ -36,7 +36,8 @@ struct Host : oar_host_t {
       body(context, 0, n);
     };
     thread_count = [](const oar_host_t*) -> uint32_t { return 3; };
-    kv_get = [](const oar_host_t*, oar_kv_t*, oar_str_t, uint64_t, void* buffer, size_t capacity, size_t* out_size) -> oar_status_t {
+    kv_get = [](const oar_host_t*, oar_kv_t*, oar_str_t, uint64_t, void* buffer, size_t capacity,
+                size_t* out_size) -> oar_status_t {
       *out_size = 5;
       std::memcpy(buffer, "value", capacity < 5 ? capacity : 5);
       return OAR_OK;
@@ -46,7 +47,7 @@ struct Host : oar_host_t {
 
 // The state of the one plugin; tests change it between calls.
 struct Plugin {
-  const oar_host_t* host = nullptr;   // as the query got it
+  const oar_host_t* host = nullptr;  // as the query got it
   oar_plugin_t plugin{};
   oar_device_table_t device{};
   oar_memory_table_t memory{};
@@ -56,7 +57,7 @@ struct Plugin {
   oar_graph_table_t graph{};
   oar_kernel_decl_t decl{};
   const oar_kernel_decl_t* decls[1] = {&decl};
-  std::vector<void*> seen_states;     // as launch got them
+  std::vector<void*> seen_states;  // as launch got them
   const oar_kernel_decl_t* seen_decl = nullptr;
   std::function<oar_status_t()> in_launch = [] { return OAR_OK; };
   std::function<oar_status_t()> in_copy = [] { return OAR_OK; };
@@ -72,7 +73,9 @@ inline oar_status_t fail(oar_status_t status, const char* text) {
 
 inline const oar_host_t* as_host(const oar_host_t* h) { return h; }
 template <class T>
-T* object() { return reinterpret_cast<T*>(new int(0)); }
+T* object() {
+  return reinterpret_cast<T*>(new int(0));
+}
 
 // Fills in a plugin that breaks no rule.
 inline void fill(Plugin* p, const oar_host_t* host) {
@@ -80,7 +83,8 @@ inline void fill(Plugin* p, const oar_host_t* host) {
   p->host = host;
   p->device.struct_size = sizeof p->device;
   p->device.version = 1;
-  p->device.enumerate = [](const oar_host_t*, uint32_t* out_n, const oar_device_info_t* const** out_infos) -> oar_status_t {
+  p->device.enumerate = [](const oar_host_t*, uint32_t* out_n,
+                           const oar_device_info_t* const** out_infos) -> oar_status_t {
     *out_n = 0;
     *out_infos = nullptr;
     return OAR_OK;
@@ -96,7 +100,7 @@ inline void fill(Plugin* p, const oar_host_t* host) {
     g->in_stats(out);
     return OAR_OK;
   };
-  p->device.health = [](oar_device_t*) -> oar_status_t { return OAR_DEVICE_LOST; };   // without error_set
+  p->device.health = [](oar_device_t*) -> oar_status_t { return OAR_DEVICE_LOST; };  // without error_set
 
   p->memory.struct_size = sizeof p->memory;
   p->memory.version = 1;
@@ -127,7 +131,8 @@ inline void fill(Plugin* p, const oar_host_t* host) {
 
   p->pack.struct_size = sizeof p->pack;
   p->pack.version = 1;
-  p->pack.open = [](const oar_host_t*, const oar_device_ref_t*, const oar_options_t*, oar_pack_t** out) -> oar_status_t {
+  p->pack.open = [](const oar_host_t*, const oar_device_ref_t*, const oar_options_t*,
+                    oar_pack_t** out) -> oar_status_t {
     *out = object<oar_pack_t>();
     return OAR_OK;
   };
@@ -136,10 +141,11 @@ inline void fill(Plugin* p, const oar_host_t* host) {
   p->decl.struct_size = sizeof p->decl;
   p->decl.op = OAR_STR("add");
   p->decl.op_min = p->decl.op_max = 1;
-  p->decl.prepare = [](oar_pack_t*, const oar_kernel_decl_t* decl, const oar_call_t*, oar_prepared_t* out) -> oar_status_t {
+  p->decl.prepare = [](oar_pack_t*, const oar_kernel_decl_t* decl, const oar_call_t*,
+                       oar_prepared_t* out) -> oar_status_t {
     g->seen_decl = decl;
     out->struct_size = sizeof *out;
-    out->state = nullptr;   // allowed, and two states are then alike
+    out->state = nullptr;  // allowed, and two states are then alike
     g->in_prepare(out);
     return OAR_OK;
   };
@@ -150,7 +156,8 @@ inline void fill(Plugin* p, const oar_host_t* host) {
   p->decl.release = [](void*) {};
   p->kernel.struct_size = sizeof p->kernel;
   p->kernel.version = 1;
-  p->kernel.declarations = [](oar_pack_t*, uint32_t* out_n, const oar_kernel_decl_t* const** out_decls) -> oar_status_t {
+  p->kernel.declarations = [](oar_pack_t*, uint32_t* out_n,
+                              const oar_kernel_decl_t* const** out_decls) -> oar_status_t {
     *out_n = 1;
     *out_decls = g->decls;
     return OAR_OK;

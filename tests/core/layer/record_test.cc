@@ -44,7 +44,7 @@ TEST(RecordTest, TreesComeBackAsWritten) {
   EXPECT_TRUE(r.ok() && r.at_end());
 }
 
-TEST(RecordTest, VarintIsLeb128) {   // 624485 -> E5 8E 26, the example of the DWARF standard
+TEST(RecordTest, VarintIsLeb128) {  // 624485 -> E5 8E 26, the example of the DWARF standard
   TreeWriter w;
   w.varint(624485);
   EXPECT_EQ(w.out, "\xE5\x8E\x26");
@@ -59,7 +59,7 @@ TEST(RecordTest, CountsThatTheBodyCannotHoldAreRefused) {
     return r.ok();
   }());
   std::string deep;
-  for (int i = 0; i < 100000; ++i) deep += std::string("\x04\x01", 2);   // a list of a list of a list ...
+  for (int i = 0; i < 100000; ++i) deep += std::string("\x04\x01", 2);  // a list of a list of a list ...
   TreeReader r(deep);
   r.node();
   EXPECT_FALSE(r.ok());
@@ -89,7 +89,7 @@ oar_view_t view_of(int n_dims, const int64_t* shape, const int64_t* strides, uin
 
 TEST(PayloadTest, StridedViewsAreGatheredRowMajor) {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  int64_t shape[] = {3, 2}, strides[] = {1, 3};   // the transpose of a 2 x 3 matrix
+  int64_t shape[] = {3, 2}, strides[] = {1, 3};  // the transpose of a 2 x 3 matrix
   oar_view_t v = view_of(2, shape, strides, OAR_DTYPE_I32);
   Extent e;
   ASSERT_TRUE(extent_of(v, &e));
@@ -119,7 +119,7 @@ TEST(PayloadTest, Extents) {
   EXPECT_EQ(e.packed_bytes, 8u);
   int64_t five[] = {5}, one[] = {1}, two[] = {2};
   ASSERT_TRUE(extent_of(view_of(1, five, one, OAR_DTYPE_I4), &e));
-  EXPECT_EQ(e.packed_bytes, 3u);   // 20 bits
+  EXPECT_EQ(e.packed_bytes, 3u);  // 20 bits
   EXPECT_FALSE(extent_of(view_of(1, five, two, OAR_DTYPE_I4), &e));
   int64_t negative[] = {-1}, huge[] = {int64_t(1) << 40, int64_t(1) << 40}, far[] = {INT64_MAX};
   EXPECT_FALSE(extent_of(view_of(1, negative, one, OAR_DTYPE_F32), &e));
@@ -141,7 +141,7 @@ TEST(PayloadTest, Boxes) {
   uint64_t packed, span;
   ASSERT_TRUE(region_extent(r, strides, &packed, &span));
   EXPECT_EQ(packed, 8u);
-  EXPECT_EQ(span, 11u);   // begins at 0, last piece at 6 + 3
+  EXPECT_EQ(span, 11u);  // begins at 0, last piece at 6 + 3
   std::string bytes;
   gather_box(r, strides, from, &bytes);
   EXPECT_EQ(bytes, "abdeghjk");

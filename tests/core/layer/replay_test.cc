@@ -248,7 +248,7 @@ const std::string& recorded() {
   static const std::string* path = [] {
     auto* log = new std::string(temporary("whole.oarlog"));
     Opened opened;
-    auto recorder = Recorder::create(*log).take().release();   // the layer keeps it
+    auto recorder = Recorder::create(*log).take().release();  // the layer keeps it
     Program p(layer_trace(opened.plugin, opened.outer, recorder), opened.outer);
     whole_program(p);
     EXPECT_TRUE(recorder->close().ok());
@@ -268,7 +268,7 @@ TEST(ReplayTest, AFailingLaunchFailsAgain) {
   EXPECT_EQ(r->differences, 0u) << r->difference;
   EXPECT_EQ(r->failures, 1u);
   EXPECT_EQ(r->failure, "kernel_decl.launch failed with -9 (internal error): lane fault at a negative element [77]");
-  EXPECT_EQ(r->outputs_compared, 3u);   // add and multiply on the host, and what came back from the device
+  EXPECT_EQ(r->outputs_compared, 3u);  // add and multiply on the host, and what came back from the device
   EXPECT_EQ(r->payloads_regenerated, 0u);
 }
 
@@ -279,12 +279,13 @@ TEST(ReplayTest, ARepairedPluginDiffersWhereItShould) {
   EXPECT_EQ(r->failures, 0u);
   // Its add is off by one at the end: on the host, then in what the device brought back; the launch no longer fails.
   EXPECT_EQ(r->differences, 3u);
-  EXPECT_NE(r->difference.find("kernel_decl.run: output 0: element 3 is 18.000000, recorded was 17.000000"), std::string::npos)
+  EXPECT_NE(r->difference.find("kernel_decl.run: output 0: element 3 is 18.000000, recorded was 17.000000"),
+            std::string::npos)
       << r->difference;
 }
 
 TEST(ReplayTest, LargeContentsAreHashedAndMadeUp) {
-  constexpr size_t n = 5000;   // 20,000 bytes
+  constexpr size_t n = 5000;  // 20,000 bytes
   std::string log = temporary("large.oarlog");
   {
     Opened opened;
@@ -318,7 +319,7 @@ TEST(ReplayTest, LargeContentsAreHashedAndMadeUp) {
 
 // What an earlier call produced needs no made-up contents, however large it is.
 TEST(ReplayTest, LargeContentsThatReplayItselfProduced) {
-  constexpr size_t n = 1024;   // 4096 bytes: kept
+  constexpr size_t n = 1024;  // 4096 bytes: kept
   std::string log = temporary("produced.oarlog");
   {
     Opened opened;
@@ -328,7 +329,7 @@ TEST(ReplayTest, LargeContentsThatReplayItselfProduced) {
     void* x = p.alloc(2 * n * 4);
     p.copy(x, false, half.data(), true, n * 4);
     p.copy(static_cast<char*>(x) + n * 4, false, half.data(), true, n * 4);
-    p.copy(back.data(), true, x, false, 2 * n * 4);   // 8192 bytes: a hash
+    p.copy(back.data(), true, x, false, 2 * n * 4);  // 8192 bytes: a hash
     p.sync();
     EXPECT_EQ(p.run_add(p.cpu, 1, back.data(), back.data(), sum.data(), 2 * n), OAR_OK);
     p.t.memory->free(p.device, 0, x, nullptr);
@@ -382,7 +383,9 @@ TEST(ReplayTest, ADeadProcessLeavesACallWithoutAnEnd) {
   int launches = 0;
   for (std::string_view b : bodies) {
     kept.emplace_back(b);
-    if (b[0] == char(layer::LogRecord::begin) && b.find("kernel_decl.launch") != std::string_view::npos && ++launches == 2) break;
+    if (b[0] == char(layer::LogRecord::begin) && b.find("kernel_decl.launch") != std::string_view::npos &&
+        ++launches == 2)
+      break;
   }
   std::string path = temporary("dead.oarlog");
   write_file(path, layer::write_log(kept));
@@ -403,7 +406,7 @@ TEST(ReplayTest, BadInput) {
   };
   fails("/nowhere/x.oarlog", kPlugin, "can't read");
   fails(recorded(), "/nowhere/x.so", "can't open the plugin");
-  fails(recorded(), "libm.so.6", "can't open the plugin");   // a bare name is not searched for
+  fails(recorded(), "libm.so.6", "can't open the plugin");  // a bare name is not searched for
   std::string path = temporary("other.oarlog");
   write_file(path, "GIF89a and so on, much longer than a header");
   fails(path, kPlugin, "no recording of Oarlock");
@@ -498,7 +501,8 @@ TEST(TraceTest, CallsAreShown) {
   EXPECT_EQ(p.run_multiply(1, a.data(), a.data(), out.data(), 4), OAR_INTERNAL);
   EXPECT_EQ(calls[1].status, OAR_INTERNAL);
   void* x = p.alloc(100);
-  EXPECT_NE(calls.back().arguments.find("size_bytes 100, alignment 64, stream NULL"), std::string::npos) << calls.back().arguments;
+  EXPECT_NE(calls.back().arguments.find("size_bytes 100, alignment 64, stream NULL"), std::string::npos)
+      << calls.back().arguments;
   p.t.memory->free(p.device, 0, x, nullptr);
   p.close();
 }
@@ -506,7 +510,7 @@ TEST(TraceTest, CallsAreShown) {
 // A device that copies late: the recording must hold what arrived, and must have read it before the host could take the
 // memory back.
 struct LateDevice {
-  fake::Host* host = new fake::Host;        // layers keep both
+  fake::Host* host = new fake::Host;  // layers keep both
   fake::Plugin* plugin = new fake::Plugin;
   const oar_host_t* outer = layer_host(host);
   std::string log;
@@ -573,7 +577,7 @@ TEST(TraceTest, LateCopiesAreReadWhenAnEventSaysSo) {
   ASSERT_EQ(t.stream->event_record(second, b), OAR_OK);
   ASSERT_EQ(t.stream->event_sync(b, UINT64_MAX), OAR_OK);
   std::memcpy(late.target, "reused.", 8);
-  ASSERT_EQ(t.stream->event_sync(a, UINT64_MAX), OAR_OK);   // must not read again
+  ASSERT_EQ(t.stream->event_sync(a, UINT64_MAX), OAR_OK);  // must not read again
   EXPECT_EQ(late.readbacks(), std::vector<std::string>{std::string("arrived\0", 8)});
   for (auto e : {a, b}) t.stream->event_destroy(e);
   for (auto s : {first, second}) t.stream->destroy(s);
@@ -609,13 +613,12 @@ TEST(TraceTest, LayersStack) {
     std::string log = temporary("stacked.oarlog");
     Opened opened;
     std::vector<std::string> faults;
-    set_fault_sink([](void* f, const Fault& x) { static_cast<std::vector<std::string>*>(f)->push_back(x.text); }, &faults);
+    set_fault_sink([](void* f, const Fault& x) { static_cast<std::vector<std::string>*>(f)->push_back(x.text); },
+                   &faults);
     auto recorder = Recorder::create(log).take().release();
     const oar_plugin_t* plugin = opened.plugin;
-    if (validate_outside)
-      plugin = layer_validate(layer_trace(plugin, opened.outer, recorder), opened.outer);
-    else
-      plugin = layer_trace(layer_validate(plugin, opened.outer), opened.outer, recorder);
+    if (validate_outside) plugin = layer_validate(layer_trace(plugin, opened.outer, recorder), opened.outer);
+    else plugin = layer_trace(layer_validate(plugin, opened.outer), opened.outer, recorder);
     Program p(plugin, opened.outer);
     whole_program(p);
     set_fault_sink(nullptr, nullptr);

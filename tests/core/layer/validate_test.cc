@@ -31,11 +31,13 @@ struct Sink {
   std::mutex mutex;
   std::vector<Fault> faults;
   Sink() {
-    set_fault_sink([](void* self, const Fault& f) {
-      auto s = static_cast<Sink*>(self);
-      std::lock_guard lock(s->mutex);
-      s->faults.push_back(f);
-    }, this);
+    set_fault_sink(
+        [](void* self, const Fault& f) {
+          auto s = static_cast<Sink*>(self);
+          std::lock_guard lock(s->mutex);
+          s->faults.push_back(f);
+        },
+        this);
   }
   ~Sink() { set_fault_sink(nullptr, nullptr); }
 };
@@ -126,7 +128,7 @@ TEST_F(ValidateTest, StatesThatThePluginLeavesNullStayApart) {
   EXPECT_NE(a, b);
   oar_frame_t frame = frame_of(stream_);
   EXPECT_EQ(decl_->launch(a, &frame), OAR_OK);
-  EXPECT_EQ(wrapped().plugin.seen_states, std::vector<void*>{nullptr});   // the plugin sees its own
+  EXPECT_EQ(wrapped().plugin.seen_states, std::vector<void*>{nullptr});  // the plugin sees its own
   EXPECT_EQ(wrapped().plugin.seen_decl, &wrapped().plugin.decl);
   decl_->release(a);
   EXPECT_EQ(decl_->launch(b, &frame), OAR_OK);
@@ -143,12 +145,12 @@ TEST_F(ValidateTest, UseAfterDestroy) {
   EXPECT_EQ(t().memory->copy(stream_, 1, regions), OAR_INVALID_ARGUMENT);
   expect(FaultKind::handle, "memory", "copy", "stream");
   EXPECT_NE(sink_.faults[0].text.find("destroyed before"), std::string::npos);
-  EXPECT_EQ(wrapped().host.errors.back(), sink_.faults[0].text);   // the host reads why
+  EXPECT_EQ(wrapped().host.errors.back(), sink_.faults[0].text);  // the host reads why
 }
 
 TEST_F(ValidateTest, DestroyedTwice) {
   t().device->close(device_);
-  t().device->close(device_);   // must not reach the plugin: it would delete twice
+  t().device->close(device_);  // must not reach the plugin: it would delete twice
   expect(FaultKind::handle, "device", "close", "device");
 }
 
@@ -232,7 +234,7 @@ TEST_F(ValidateTest, OutStructThatOverrunsItsRoomUnsaid) {
   } host;
   EXPECT_EQ(t().device->stats(device_, host.room.get()), OAR_INTERNAL);
   expect(FaultKind::size, "device", "stats", "out_stats");
-  EXPECT_EQ(host.next[3], 0);   // the layer's own room took the blow
+  EXPECT_EQ(host.next[3], 0);  // the layer's own room took the blow
 }
 
 TEST_F(ValidateTest, NullWhereNotAllowed) {
@@ -265,7 +267,7 @@ TEST_F(ValidateTest, PackNullIsAllowedForDeclarations) {
   const oar_kernel_decl_t* const* decls = nullptr;
   EXPECT_EQ(t().kernel->declarations(nullptr, &n, &decls), OAR_OK);
   ASSERT_EQ(n, 1u);
-  EXPECT_EQ(decls[0], decl_);   // the same copy each time
+  EXPECT_EQ(decls[0], decl_);  // the same copy each time
   EXPECT_TRUE(sink_.faults.empty());
 }
 
@@ -291,10 +293,11 @@ TEST_F(ValidateTest, UnknownStatus) {
 }
 
 TEST_F(ValidateTest, PromisedObjectLeftNull) {
-  wrapped().plugin.stream.event_create = nullptr;   // the layer has its copy of the table already
+  wrapped().plugin.stream.event_create = nullptr;  // the layer has its copy of the table already
   oar_pack_t* out = nullptr;
   static bool give_null = true;
-  wrapped().plugin.pack.open = [](const oar_host_t*, const oar_device_ref_t*, const oar_options_t*, oar_pack_t** o) -> oar_status_t {
+  wrapped().plugin.pack.open = [](const oar_host_t*, const oar_device_ref_t*, const oar_options_t*,
+                                  oar_pack_t** o) -> oar_status_t {
     if (give_null) *o = nullptr;
     return OAR_OK;
   };
@@ -321,7 +324,7 @@ TEST_F(ValidateTest, TwoThreadsInOneStream) {
   other.join();
   expect(FaultKind::thread, "memory", "fill", "stream");
   EXPECT_NE(sink_.faults[0].text.find("memory.copy"), std::string::npos);
-  EXPECT_EQ(t().memory->fill(stream_, &span, 0, 1), OAR_OK);   // free again
+  EXPECT_EQ(t().memory->fill(stream_, &span, 0, 1), OAR_OK);  // free again
 }
 
 TEST_F(ValidateTest, TwoThreadsInTwoStreams) {
@@ -371,10 +374,8 @@ TEST_F(ValidateTest, TwoThreadsInOneState) {
     a.join();
     b.join();
     EXPECT_EQ(second, reentrant ? OAR_OK : OAR_INVALID_ARGUMENT);
-    if (reentrant)
-      EXPECT_TRUE(sink_.faults.empty());
-    else
-      expect(FaultKind::thread, "kernel_decl", "launch", "state");
+    if (reentrant) EXPECT_TRUE(sink_.faults.empty());
+    else expect(FaultKind::thread, "kernel_decl", "launch", "state");
   }
   wrapped().plugin.decl.flags = 0;
 }
@@ -392,7 +393,7 @@ TEST_F(ValidateTest, HostCallbackThatLaunchMayNotMake) {
   void* state = prepare();
   oar_frame_t frame = frame_of(nullptr);
   wrapped().plugin.in_launch = []() -> oar_status_t {
-    fake::g->host->thread_count(fake::g->host);   // allowed
+    fake::g->host->thread_count(fake::g->host);  // allowed
     fake::g->host->log(fake::g->host, OAR_LOG_INFO, OAR_STR("hello"));
     return OAR_OK;
   };
@@ -403,7 +404,7 @@ TEST_F(ValidateTest, HostCallbackThatLaunchMayNotMake) {
 // Plugins whose tables are wrong from the start: one slot each.
 struct Broken {
   Sink sink;
-  fake::Host* host = new fake::Host;         // layers keep it
+  fake::Host* host = new fake::Host;  // layers keep it
   fake::Plugin* plugin = new fake::Plugin;
   const oar_plugin_t* layered = nullptr;
   Broken() {
@@ -446,7 +447,7 @@ TEST(ValidateTables, WhatIsMissingIsNamed) {
   EXPECT_EQ(fake::table<void>(b.layered, p->host, OAR_TABLE_DEVICE), nullptr);
   EXPECT_TRUE(b.has("device table: struct_size is 0"));
   p->device.struct_size = sizeof p->device;
-  p->device.native = nullptr;   // optional
+  p->device.native = nullptr;  // optional
   size_t before = b.sink.faults.size();
   const auto* device = fake::table<oar_device_table_t>(b.layered, p->host, OAR_TABLE_DEVICE);
   ASSERT_NE(device, nullptr);

@@ -17,14 +17,14 @@ std::string error_of(const std::function<void()>& f) {
 }
 
 TEST(Tensor, HoldsEveryStorableDtype) {
-#define X(name, number, text, bits, kind, code)                                                          \
-  if (info(DType::name).kind != DTypeKind::host) {                                                       \
-    Tensor t = Tensor::empty({3, 5}, DType::name);                                                       \
-    EXPECT_EQ(t.dtype(), DType::name);                                                                   \
-    EXPECT_EQ(size_bytes(DType::name, 15), uint64_t(15 * (bits) + 7) / 8) << text;                       \
-    EXPECT_EQ(dtype_from(text), DType::name);                                                            \
-  } else {                                                                                               \
-    EXPECT_NE(error_of([] { Tensor::empty({1}, DType::name); }).find("can't be stored"), std::string::npos); \
+#define X(id, number, label, width, family, code)                                                          \
+  if (info(DType::id).kind != DTypeKind::host) {                                                           \
+    Tensor t = Tensor::empty({3, 5}, DType::id);                                                           \
+    EXPECT_EQ(t.dtype(), DType::id);                                                                       \
+    EXPECT_EQ(size_bytes(DType::id, 15), uint64_t(15 * (width) + 7) / 8) << label;                         \
+    EXPECT_EQ(dtype_from(label), DType::id);                                                               \
+  } else {                                                                                                 \
+    EXPECT_NE(error_of([] { Tensor::empty({1}, DType::id); }).find("can't be stored"), std::string::npos); \
   }
 #include <oarlock/base/dtype.def>
 #undef X
