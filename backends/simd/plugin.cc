@@ -5,6 +5,8 @@
 
 #include <hwy/highway.h>
 
+#include <kit_list.h>
+
 #include "pack.h"
 
 namespace oarlock::simd {
@@ -54,6 +56,9 @@ const std::vector<const oar_kernel_decl_t*>& all_declarations() {
     for (const Declarations& family : {element_declarations(), move_declarations(), reduce_declarations(),
                                        softmax_declarations(), matmul_declarations(), update_declarations()})
       for (size_t i = 0; i < family.count; ++i) list.push_back(&family.decls[i]);
+    uint32_t n = 0;  // and those of files that list themselves
+    const oar_kernel_decl_t* const* listed = oar_kit_listed(&n);
+    list.insert(list.end(), listed, listed + n);
     return list;
   }();
   return all;

@@ -43,17 +43,19 @@ void retain(Node* n) noexcept { n->refs.fetch_add(1, std::memory_order_relaxed);
 void release(Node* n) noexcept {
   if (n->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   // A chain of a million nodes must not be a million stack frames: whoever frees first frees all.
-  static thread_local std::vector<Node*>* waiting = nullptr;
+  __attribute__((tls_model("initial-exec"))) static thread_local Node** waiting = nullptr;
   if (waiting) {
-    waiting->push_back(n);
+    n->next_freed = *waiting;
+    *waiting = n;
     return;
   }
-  std::vector<Node*> list{n};
+  Node* list = nullptr;
   waiting = &list;
-  while (!list.empty()) {
-    Node* last = list.back();
-    list.pop_back();
-    drop(last);
+  drop(n);
+  while (list) {
+    Node* next = list;
+    list = next->next_freed;
+    drop(next);
   }
   waiting = nullptr;
 }

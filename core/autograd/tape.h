@@ -32,6 +32,7 @@ struct Node {
   std::atomic<uint32_t> refs{1};
   op::OpId op;
   bool freed = false;          // backward has run and nobody asked to keep it
+  Node* next_freed = nullptr;
   uint64_t sequence;           // later calls have higher ones: the order of backward
   uint64_t wanted = 0;         // bit i: input i wants a gradient; bit 63 speaks for all later ones
   op::OwnedAttrs attrs;

@@ -129,6 +129,7 @@ bool forked();
 void watch_fork();   // once, by the registry
 
 // ---- stream.cc
+Stream* current_stream(DeviceState& device);           // of this thread; null for the host
 Result<Stream*> make_stream(DeviceState& device);
 Status synchronize(Stream& stream);                    // waits; the stream's error if it has one
 // Work enqueued on `later` from now on runs after what `earlier` holds now.

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -357,6 +358,7 @@ PluginInfo probe_plugin(std::string_view path, int timeout_ms) {
     close(pipe_ends[0]);
     Plugin& p = load_file(info.path, "explicit");
     if (p.info.state == PluginState::loaded && p.pack) open_pack(p, host_device());
+    std::replace(p.info.reason.begin(), p.info.reason.end(), '\n', ' ');
     std::string out = std::to_string(int(p.info.state)) + '\n' + p.info.name + '\n' + p.info.vendor + '\n' + p.info.version + '\n' +
                       p.info.reason + '\n';
     for (auto& t : p.info.tables) out += t + ',';
@@ -364,7 +366,8 @@ PluginInfo probe_plugin(std::string_view path, int timeout_ms) {
     for (auto& d : p.info.devices) out += d + ',';
     out += '\n';
     for (auto& w : p.info.warnings) out += w + ';';
-    out += '\n' + std::to_string(p.info.kernel_count) + '\n';
+    out += '\n' + std::to_string(p.info.kernel_count) + '\n' + p.info.build_target + '\n' + std::to_string(p.info.abi_min) + '\n' +
+           std::to_string(p.info.abi_max) + '\n' + std::to_string(p.info.abi_minor) + '\n' + std::to_string(p.info.load_ms) + '\n';
     for (size_t at = 0; at < out.size();) {
       ssize_t n = write(pipe_ends[1], out.data() + at, out.size() - at);
       if (n <= 0) break;
@@ -408,13 +411,17 @@ PluginInfo probe_plugin(std::string_view path, int timeout_ms) {
       }
       return v;
     };
-    if (lines.size() < 9) {
+    if (lines.size() < 14) {
       info.reason = "it ended the process with status " + std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -1);
     } else {
       info.state = PluginState(std::stoi(lines[0]));
       info.name = lines[1], info.vendor = lines[2], info.version = lines[3], info.reason = lines[4];
       info.tables = list(lines[5], ','), info.devices = list(lines[6], ','), info.warnings = list(lines[7], ';');
       info.kernel_count = std::stoi(lines[8]);
+      info.build_target = lines[9];
+      info.abi_min = uint32_t(std::stoul(lines[10])), info.abi_max = uint32_t(std::stoul(lines[11]));
+      info.abi_minor = uint32_t(std::stoul(lines[12]));
+      info.load_ms = std::stod(lines[13]);
     }
   }
   close(pipe_ends[0]);

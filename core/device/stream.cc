@@ -1,5 +1,7 @@
 #include <cstring>
 
+#include <oarlock/base/stream.h>
+
 #include "core/base/settings.h"
 #include "core/device/device.h"
 #include "core/device/host_memory.h"
@@ -84,7 +86,44 @@ Status wait(Stream& s, std::string_view what) {
   return result;
 }
 
+// Streams that StreamScope put in place of a device's default, by device. Nearly always empty.
+std::unordered_map<int, Stream*>& chosen_streams() {
+  static thread_local std::unordered_map<int, Stream*> map;
+  return map;
+}
+__attribute__((tls_model("initial-exec"))) thread_local int scopes = 0;
+
 }  // namespace
+
+Stream* current_stream(DeviceState& device) {
+  if (scopes == 0) return device.default_stream;
+  auto it = chosen_streams().find(device.index);
+  return it == chosen_streams().end() ? device.default_stream : it->second;
+}
+
+StreamHandle::StreamHandle(Device device) : device_(device), stream_(device_at(device.index()).default_stream) {}
+StreamHandle StreamHandle::make(Device device) {
+  StreamHandle h(device);
+  if (!device.is_host()) h.stream_ = make_stream(device_at(device.index())).take();
+  return h;
+}
+void StreamHandle::wait_for(const StreamHandle& earlier) const {
+  if (stream_ && earlier.stream_) throw_if(order(*earlier.stream_, *stream_));
+}
+void StreamHandle::synchronize() const {
+  if (stream_) throw_if(oarlock::synchronize(*stream_));
+}
+StreamScope::StreamScope(const StreamHandle& stream) : device_(stream.device().index()) {
+  Stream*& chosen = chosen_streams()[device_];
+  before_ = chosen;
+  chosen = stream.impl();
+  ++scopes;
+}
+StreamScope::~StreamScope() {
+  --scopes;
+  if (before_) chosen_streams()[device_] = before_;
+  else chosen_streams().erase(device_);
+}
 
 Result<Stream*> make_stream(DeviceState& device) {
   oar_stream_t* handle = nullptr;

@@ -87,11 +87,17 @@ static inline bool same(const uint64_t* a, const uint64_t* b, int n) {
   return differ == 0;
 }
 
-Entry* Cache::find(const Key& key) {
+bool Cache::current() {
   if (uint64_t g = generation.load(std::memory_order_acquire); g != generation_) [[unlikely]] {
     clear();
     generation_ = g;
+    return false;
   }
+  return true;
+}
+
+Entry* Cache::find(const Key& key) {
+  current();
   auto* set = &table_[(key.hash % sets_) * kWays];
   for (int i = 0; i < kWays; ++i) {
     Entry* e = set[i].get();
@@ -121,7 +127,7 @@ Entry* Cache::add(const Key& key, std::shared_ptr<Entry> entry) {
   {
     std::lock_guard hold(lock_);
     old = std::move(set[place]);
-    if (old) retire(*old);
+    if (old) forget(old.get());
     set[place] = std::move(entry);
   }
   return set[place].get();
@@ -137,10 +143,17 @@ void Cache::remove(Entry* entry) {
       for (int k = i; k + 1 < kWays; ++k) set[k] = std::move(set[k + 1]);   // no holes: find stops at one
       break;
     }
-  if (old) retire(*old);
+  if (old) forget(old.get());
+}
+
+void Cache::forget(Entry* entry) {
+  retire(*entry);
+  for (Entry*& e : last_)
+    if (e == entry) e = nullptr;
 }
 
 void Cache::clear() {
+  std::fill(std::begin(last_), std::end(last_), nullptr);
   std::vector<std::shared_ptr<Entry>> old(table_.size());
   {
     std::lock_guard hold(lock_);

@@ -109,11 +109,16 @@ namespace {
 // The usual call in a straight line: seen before, a kernel on the host, nothing to arrange. False: go the whole way.
 // A hit says that the operands passed every check before, since all that is checked is in the key.
 inline bool straight(const Call& c, Tensor* output, Status* status) {
-  Key key;
-  make_key(c, key);
-  if (!key.fits) [[unlikely]] return false;
-  Entry* e = Cache::of_thread().find(key);
-  if (!e || !e->simple) [[unlikely]] return false;
+  Cache& cache = Cache::of_thread();
+  Entry* e = cache.current() && !c.n_attrs ? cache.last(c.op.id) : nullptr;
+  if (!e || !has_signature(c, *e)) {
+    Key key;
+    make_key(c, key);
+    if (!key.fits) [[unlikely]] return false;
+    e = cache.find(key);
+    if (!e || !e->simple) [[unlikely]] return false;
+    cache.last(c.op.id) = e;
+  }
   Result<TensorImpl*> made = allocate_like(*e->like.impl(), e->like_bytes);
   if (!made) [[unlikely]] {
     *status = Status(made.status().code(), std::string(c.op.def->name) + ": " + std::string(made.status().text()));

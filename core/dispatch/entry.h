@@ -86,6 +86,9 @@ Result<std::shared_ptr<Entry>> make_entry(const Call& call, std::vector<Candidat
 class Cache {
  public:
   Entry* find(const Key& key);
+  // The last simple entry of an op, if it fits this call: most loops call one op with one signature again and again.
+  Entry*& last(op::OpId op) { return last_[op % kLast]; }
+  bool current();                   // what is here was chosen under today's plugins and settings; else it is dropped
   Entry* add(const Key& key, std::shared_ptr<Entry> entry);
   void remove(Entry* entry);
   void clear();
@@ -95,12 +98,15 @@ class Cache {
 
  private:
   friend struct CacheOwner;
+  void forget(Entry* entry);        // its counts are kept, pointers to it are not
   Cache();
   static constexpr int kWays = 8;
   std::mutex lock_;                 // against each(); the owner takes it only to change the table
   size_t sets_;
   std::vector<std::shared_ptr<Entry>> table_;   // shared with calls that call others while they run
   uint64_t tick_ = 0, generation_ = 0;
+  static constexpr int kLast = 256;
+  Entry* last_[kLast] = {};
 };
 
 // ---- placement.cc

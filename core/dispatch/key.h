@@ -8,17 +8,38 @@
 
 namespace oarlock::dispatch {
 
+inline uint64_t operand_head(const TensorImpl& t) {
+  uint64_t address = t.device->addressable ? reinterpret_cast<uint64_t>(t.view.data) : t.view.byte_offset;
+  uint64_t alignment = uint64_t(__builtin_ctzll(address | 64));
+  return 1 | uint64_t(t.dtype) << 8 | uint64_t(t.shape.rank) << 16 | alignment << 24 | uint64_t(t.contiguous) << 32 |
+         uint64_t(t.storage != nullptr) << 33 | uint64_t(t.device->index) << 40;
+}
+inline uint64_t call_head(const Call& call) {
+  return uint64_t(call.op.id) | uint64_t(call.device->index) << 16 | uint64_t(call.n_inputs) << 24 | uint64_t(call.n_attrs) << 48 |
+         uint64_t(call.with_hidden) << 56 | uint64_t(call.decompose) << 57 | uint64_t(call.route) << 58;
+}
+
+// Whether a call without attributes has the signature of an entry, without writing it down first.
+inline bool has_signature(const Call& call, const Entry& entry) {
+  const uint64_t* word = entry.key.data();
+  if (*word++ != call_head(call)) return false;
+  for (int i = 0; i < call.n_inputs; ++i) {
+    const TensorImpl* t = call.inputs[i];
+    if (!t || !t->contiguous || *word++ != operand_head(*t)) return false;
+    for (int k = 0; k < t->shape.rank; ++k)
+      if (*word++ != uint64_t(t->shape.d[k].n)) return false;
+  }
+  return true;
+}
+
 // An operand: kind, then sizes, then strides where they are not row-major. Room for 2 * kMaxRank + 1 words.
 inline int operand_words(const TensorImpl* t, uint64_t* to) {
   if (!t) {
     *to = 0;
     return 1;
   }
-  uint64_t address = t->device->addressable ? reinterpret_cast<uint64_t>(t->view.data) : t->view.byte_offset;
-  uint64_t alignment = uint64_t(__builtin_ctzll(address | 64));
   int rank = t->shape.rank, n = 1;
-  to[0] = 1 | uint64_t(t->dtype) << 8 | uint64_t(rank) << 16 | alignment << 24 | uint64_t(t->contiguous) << 32 |
-          uint64_t(t->storage != nullptr) << 33 | uint64_t(t->device->index) << 40;
+  to[0] = operand_head(*t);
   for (int k = 0; k < rank; ++k) to[n++] = uint64_t(t->shape.d[k].n);
   if (!t->contiguous)
     for (int k = 0; k < rank; ++k) to[n++] = uint64_t(t->strides[k]);
@@ -45,8 +66,7 @@ inline void attribute_words(const oar_attr_t& a, Key& key) {
 }
 
 inline void make_key(const Call& call, Key& key) {
-  key.push(uint64_t(call.op.id) | uint64_t(call.device->index) << 16 | uint64_t(call.n_inputs) << 24 | uint64_t(call.n_attrs) << 48 |
-           uint64_t(call.with_hidden) << 56 | uint64_t(call.decompose) << 57 | uint64_t(call.route) << 58);
+  key.push(call_head(call));
   if (call.only) key.push(reinterpret_cast<uint64_t>(call.only));
   for (int i = 0; i < call.n_inputs; ++i) {
     if (key.n > Key::kMost - (2 * kMaxRank + 1)) [[unlikely]] {

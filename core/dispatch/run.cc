@@ -328,7 +328,7 @@ Status run_entry(Entry& e, const Call& call, std::vector<Tensor>& outputs) {
     OAR_TRY(arrange(e, c, keep, arranged));
     c.inputs = arranged.data();
   }
-  Stream* stream = e.device->is_host() ? nullptr : current_stream(*e.device);
+  Stream* stream = current_stream(*e.device);
   if (stream) {
     if (e.device->lost.load(std::memory_order_relaxed) || forked()) [[unlikely]]
       return Status(forked() ? Code::unsupported : Code::device_lost,

@@ -46,6 +46,8 @@ std::vector<Tensor> call_op(std::string_view name, std::span<const Tensor> input
   dispatch::Call c{.op = op, .inputs = in.list.data(), .n_inputs = int(in.list.size()), .attrs = attrs.data(), .n_attrs = uint32_t(attrs.size())};
   c.route = options.route;
   ensure_plugins_loaded();
+  if (options.device >= device_count()) throw_if(invalid(std::string(name) + ": there is no device " + std::to_string(options.device) + "; there are " + device_list() + "."));
+  DeviceScope scope(options.device >= 0 ? options.device : current_device());
   if (!options.plugin.empty()) {
     throw_if(dispatch::find_device(c));
     c.only = plugin_named(op, *c.device, options.plugin);

@@ -212,6 +212,11 @@ struct Normaliser {
       case AttrKind::dims:
       case AttrKind::axes: {
         if (v.count > kMaxRank) return bad(a, v, ": at most " + std::to_string(kMaxRank) + " entries");
+        if (a.kind == AttrKind::dims) {   // nothing to change nearly always: the caller's list serves
+          int64_t lowest = 0;
+          for (uint64_t i = 0; i < v.count; ++i) lowest |= v.value.ints[i];
+          if (lowest >= 0) break;
+        }
         oar_attr_t given = v;
         int64_t* room = take(v);
         if (!room) return {Code::internal, std::string(def.name) + ": too many lists of sizes in one call"};

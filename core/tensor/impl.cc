@@ -73,8 +73,14 @@ TensorImpl* make_tensor(DeviceState& device, DType dtype, const Shape& shape, co
   t->storage = storage;
   t->shape = shape;
   if (strides) {
-    std::copy_n(strides, shape.rank, t->strides);
-    t->contiguous = row_major(shape, strides);
+    bool dense = true;
+    int64_t expected = 1;
+    for (int i = shape.rank - 1; i >= 0; --i) {
+      t->strides[i] = strides[i];
+      dense &= shape.d[i].n == 1 || strides[i] == expected;
+      expected *= shape.d[i].n;
+    }
+    t->contiguous = dense || expected == 0;
   } else {
     row_major_strides(shape, t->strides);
     t->contiguous = true;
@@ -127,7 +133,5 @@ TensorImpl* alias_tensor(const TensorImpl& t, const Shape& shape, const int64_t*
 }
 
 TensorImpl* hollow_tensor(const TensorImpl& t) { return make_tensor(*t.device, t.dtype, t.shape, nullptr, nullptr, 0); }
-
-Stream* current_stream(DeviceState& device) { return device.default_stream; }
 
 }  // namespace oarlock

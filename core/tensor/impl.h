@@ -83,6 +83,5 @@ Status check_sizes(const Shape& shape, DType dtype, std::string_view what);
 // Copies elements between tensors of one shape and dtype, any strides where both are on one device, row-major where they
 // are on two. copy.cc
 Status copy_elements(const TensorImpl& from, TensorImpl& to);
-Stream* current_stream(DeviceState& device);   // null for the host
 
 }  // namespace oarlock

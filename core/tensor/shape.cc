@@ -14,7 +14,7 @@ Dim operator-(Dim a, Dim b) {
   if (!a.known() || !b.known()) return op::Symbols::current().combine(a, b, '-');
   return a.n < b.n ? 0 : a.n - b.n;
 }
-Dim operator*(Dim a, Dim b) {
+Dim detail::multiply(Dim a, Dim b) {
   int64_t n;
   if (!a.known() || !b.known()) return op::Symbols::current().combine(a, b, '*');
   return __builtin_mul_overflow(a.n, b.n, &n) ? INT64_MAX : n;

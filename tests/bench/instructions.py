@@ -1,6 +1,7 @@
 """Instructions per eager call, counted by callgrind: the figure that guards dispatch, since seconds on a shared
 machine guard nothing. tests/bench/dispatch_loop.cc makes N calls in its function repeat, and only that is counted; the
-difference between two N is what a call costs, without what the first one does. valgrind shows programs a processor without AVX-512, so the count is the same on newer machines.
+difference between two N is what a call costs, without what the first one does. valgrind shows programs a processor
+without AVX-512, so the count is the same on newer machines.
 """
 
 import json

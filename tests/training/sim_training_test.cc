@@ -14,8 +14,8 @@ struct Outcome {
   std::string text;
   int status = -1;
 };
-Outcome run(const std::string& environment, const std::string& device, int steps) {
-  std::string command = environment + " " OARLOCK_TRAIN_ON " " + device + " " + std::to_string(steps) + " 2>&1";
+Outcome run_command(const std::string& command_line) {
+  std::string command = command_line + " 2>&1";
   Outcome o;
   std::FILE* pipe = popen(command.c_str(), "r");
   if (!pipe) return o;
@@ -23,6 +23,9 @@ Outcome run(const std::string& environment, const std::string& device, int steps
   while (size_t n = fread(piece, 1, sizeof piece, pipe)) o.text.append(piece, n);
   o.status = pclose(pipe);
   return o;
+}
+Outcome run(const std::string& environment, const std::string& device, int steps) {
+  return run_command(environment + " " OARLOCK_TRAIN_ON " " + device + " " + std::to_string(steps));
 }
 const std::string kSim = "OARLOCK_BACKENDS=" OARLOCK_TEST_PLUGIN_DIR "/sim";
 
@@ -52,6 +55,36 @@ TEST(SimTraining, AgreesWithTheReferences) {
   // About 60 sums and products lie between parameters and loss: 4 ulp x sqrt of what each reads, summed generously.
   for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(sim[i], host[i], 2e-6 * std::abs(host[i])) << i;
   EXPECT_NE(sim[0], sim[4]);
+}
+
+// x is 2, 3, ... 61 after each step, so the total is 64 times their sum.
+TEST(Streams, KeepOrderOverFiftySeeds) {
+  for (int seed = 0; seed < 50; ++seed) {
+    Outcome o = run_command(kSim + " OARLOCK_SIM_DELAY_US=30" + (seed % 2 ? " OARLOCK_SIM_POOL=host" : "") + " OARLOCK_SIM_SEED=" +
+                            std::to_string(seed) + " " OARLOCK_STREAMS " sim");
+    ASSERT_EQ(o.text, "sum 120960\n") << "seed " << seed;
+  }
+  EXPECT_EQ(run_command("OARLOCK_BACKENDS= " OARLOCK_STREAMS " cpu").text, "sum 120960\n");
+}
+
+TEST(Layers, ValidationFindsNothingWrongWithHostOrSim) {
+  Outcome plain = run(kSim, "sim", 2), checked = run(kSim + " OARLOCK_VALIDATE=1", "sim", 2);
+  EXPECT_EQ(checked.status, 0);
+  EXPECT_EQ(checked.text, plain.text);
+}
+
+TEST(Layers, ARecordedFailureReplaysWithoutTheApplication) {
+  std::string log = testing::TempDir() + "oarlock_failure.log";
+  std::string fault = " OARLOCK_SIM_FAULT=fail_at_once:20";
+  Outcome o = run(kSim + fault + " OARLOCK_RECORD=" + log, "sim", 2);
+  ASSERT_NE(o.text.find("4242"), std::string::npos) << o.text;
+  std::string replay = " " OARLOCK_PROGRAM " replay " + log + " " OARLOCK_TEST_PLUGIN_DIR "/sim/liboarlock_sim.so";
+  Outcome again = run_command("OARLOCK_BACKENDS=" + fault + replay);   // the fault strikes again: all is as recorded
+  EXPECT_EQ(again.status, 0) << again.text;
+  Outcome healthy = run_command("OARLOCK_BACKENDS=" + replay);         // a plugin without the fault answers otherwise
+  EXPECT_NE(healthy.status, 0) << healthy.text;
+  EXPECT_NE(healthy.text.find("launch"), std::string::npos) << healthy.text;
+  remove(log.c_str());
 }
 
 TEST(SimTraining, EachFaultIsAnErrorAndTheHostLives) {

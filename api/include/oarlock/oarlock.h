@@ -8,4 +8,5 @@
 #include <oarlock/base/plugin.h>
 #include <oarlock/base/profile.h>
 #include <oarlock/base/settings.h>
+#include <oarlock/base/stream.h>
 #include <oarlock/base/tensor.h>

@@ -174,7 +174,7 @@ TEST(Dispatch, PlacementTellsRouteAndCount) {
     relu_decomposed |= r.op == "relu" && r.route == "decomposition";
   }
   EXPECT_EQ(erf_calls, 5u);
-  EXPECT_TRUE(relu_decomposed);
+  EXPECT_TRUE(relu_decomposed) << [] { std::string all; for (const PlacementRow& r : placement()) all += r.op + " " + r.route + " " + r.plugin + " " + r.reason + "\n"; return all; }();
   reset_placement();
   for (const PlacementRow& r : placement()) EXPECT_NE(r.op, "erf");
 }

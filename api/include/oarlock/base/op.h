@@ -59,6 +59,7 @@ enum class Route {
 struct CallOptions {
   Route route = Route::dispatch;
   std::string_view plugin = {};    // with Route::kernel: only this plugin's
+  int device = -1;                 // where an op without tensor operands makes its result; -1: the thread's current device
   int version = 0;                 // the op version that attrs are written for; 0: today's. Older ones are upgraded.
 };
 // Calls op by name. attrs in schema order; fewer than all: the rest are defaults. Optional inputs may have no value.

@@ -20,7 +20,13 @@ struct Dim {
 };
 OAR_EXPORT Dim operator+(Dim a, Dim b);
 OAR_EXPORT Dim operator-(Dim a, Dim b);   // below zero: 0 where both are numbers; the caller checks first
-OAR_EXPORT Dim operator*(Dim a, Dim b);   // overflow: INT64_MAX
+namespace detail {
+OAR_EXPORT Dim multiply(Dim a, Dim b);
+}
+inline Dim operator*(Dim a, Dim b) {   // overflow: INT64_MAX
+  int64_t n;
+  return a.known() && b.known() && !__builtin_mul_overflow(a.n, b.n, &n) ? Dim(n) : detail::multiply(a, b);
+}
 OAR_EXPORT Dim operator/(Dim a, Dim b);   // by zero: 0
 OAR_EXPORT std::string to_string(Dim d);
 
@@ -40,10 +46,10 @@ struct Shape {
   explicit Shape(const std::vector<int64_t>& v) {
     for (int64_t x : v) push(x);
   }
-  Shape(const Shape& o) : rank(o.rank) { std::copy_n(o.d, o.rank, d); }
+  Shape(const Shape& o) : rank(o.rank) { copy(o); }
   Shape& operator=(const Shape& o) {
     rank = o.rank;
-    std::copy_n(o.d, o.rank, d);
+    copy(o);
     return *this;
   }
   Dim operator[](int i) const { return d[i]; }
@@ -57,6 +63,11 @@ struct Shape {
   const Dim* begin() const { return d; }
   const Dim* end() const { return d + rank; }
   bool operator==(const Shape& o) const { return rank == o.rank && std::equal(d, d + rank, o.d); }
+
+ private:
+  void copy(const Shape& o) {   // a handful of words: a call of memmove would cost more
+    for (int i = 0; i < o.rank; ++i) d[i] = o.d[i];
+  }
 };
 OAR_EXPORT std::string to_string(const Shape& s);   // "[2, 3]"
 // Elements, all sizes known. INT64_MAX where the product overflows.
