@@ -282,7 +282,10 @@ Status infer(const Call& c, Entry& e) {
   e.n_outputs = call.out_count;
   e.launch = call.out_count == 0;
   for (int i = 0; i < call.out_count; ++i) {
-    bool known = std::all_of(out[size_t(i)].begin(), out[size_t(i)].end(), [](Dim d) { return d.known(); });
+    const op::Spec& spec = c.op.rule.out[std::min(i, def.outputs.count - 1)];
+    bool fresh = std::any_of(c.op.rule.item + spec.first, c.op.rule.item + spec.first + spec.count,
+                             [](const op::Item& it) { return it.kind == op::Item::fresh; });
+    bool known = !fresh || std::all_of(out[size_t(i)].begin(), out[size_t(i)].end(), [](Dim d) { return d.known(); });
     e.dynamic |= !known;
     if (known) OAR_TRY(check_sizes(out[size_t(i)], out_type[size_t(i)], def.name));
     e.launch |= !known || count(out[size_t(i)]) != 0;
@@ -324,6 +327,7 @@ Result<std::shared_ptr<Entry>> make_entry(const Call& c, std::vector<Candidate>*
     std::string reasons;
     for (int attempt = 0; attempt < 3 && !chosen; ++attempt) {
       if (attempt == 1 && contiguous) continue;
+      if (attempt && c.op.mutated) break;   // a write to a copy of the operand would be lost
       bool by_layout = false, expands = false;
       if (attempt == 2)
         for (int i = 0; i < c.n_inputs; ++i)

@@ -53,6 +53,7 @@ std::vector<Tensor> call_op(std::string_view name, std::span<const Tensor> input
     c.only = plugin_named(op, *c.device, options.plugin);
   }
   throw_if(dispatch::call_with(c, out));
+  if (out.size() == size_t(op.def->outputs.count)) out.resize(size_t(op.visible_outputs));   // hidden ones are the tape's
   return out;
 }
 
