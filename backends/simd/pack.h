@@ -167,10 +167,12 @@ inline int64_t count_of(const oar_view_t& view) {
 }
 // Row-major without gaps.
 inline bool is_dense(const oar_view_t& view) {
+  for (int d = 0; d < view.n_dims; ++d)
+    if (view.shape[d] == 0) return true;
   int64_t expected = 1;
   for (int d = view.n_dims - 1; d >= 0; --d) {
     if (view.shape[d] == 1) continue;
-    if (view.strides[d] != expected) return view.shape[d] == 0;
+    if (view.strides[d] != expected) return false;
     expected *= view.shape[d];
   }
   return true;
