@@ -158,7 +158,8 @@ static inline oar_status_t oar_kit_query(const oar_host_t* host, const oar_plugi
   {                                                                                                         \
     .struct_size = sizeof(oar_kernel_decl_t), .flags = (kernel_flags), .op = OAR_STR(op_text),              \
     .op_min = (version_min), .op_max = (version_max), .priority = (kernel_priority),                        \
-    .n_masks = (uint32_t)(sizeof(masks) / sizeof((masks)[0])), .dtypes = (masks), __VA_ARGS__               \
+    .n_masks = (uint32_t)(sizeof(masks) / sizeof((masks)[0])), .dtypes = (masks), __VA_ARGS__,              \
+    .source_file = OAR_STR(__FILE__), .source_line = __LINE__                                               \
   }
 
 /* ---------------------------------------------------------------- Refusals

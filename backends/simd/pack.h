@@ -138,7 +138,8 @@ oar_status_t fail(oar_pack_t* pack, oar_status_t status, const char* text);
 // A declaration of op version 1.
 template <size_t N>
 constexpr oar_kernel_decl_t declare(const char* op, const uint64_t (&masks)[N], Run run, const void* user,
-                                    const int8_t* inplace = nullptr, Check check = check_plain) {
+                                    const int8_t* inplace = nullptr, Check check = check_plain,
+                                    const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
   oar_kernel_decl_t decl = {};
   decl.struct_size = sizeof(decl);
   decl.flags = OAR_KERNEL_DETERMINISTIC | OAR_KERNEL_REENTRANT | OAR_KERNEL_ANY_SHAPE;
@@ -151,6 +152,8 @@ constexpr oar_kernel_decl_t declare(const char* op, const uint64_t (&masks)[N], 
   decl.user = user;
   decl.check = check;
   decl.run = run;
+  decl.source_file = {file, std::char_traits<char>::length(file)};
+  decl.source_line = line;
   return decl;
 }
 inline constexpr int8_t kInplace0[] = {0};

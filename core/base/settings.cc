@@ -1,6 +1,7 @@
 #include "core/base/settings.h"
 
 #include "core/base/generation.h"
+#include "core/profile/trace.h"
 
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -95,6 +96,7 @@ Status take(Row& row, std::string_view text, std::string_view origin) {
   }
   row.origin = std::string(origin);
   something_changed();
+  trace::on.fetch_or(trace::kUnread, std::memory_order_relaxed);
   return {};
 }
 }  // namespace

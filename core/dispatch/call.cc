@@ -60,6 +60,7 @@ Status find_device(Call& c) {
 }
 
 Status call_with(Call& c, std::vector<Tensor>& outputs) {
+  if (trace::active() & trace::kUnread) [[unlikely]] trace::read_settings();
   const op::OpDef& def = *c.op.def;
   OAR_TRY(check_operands(c));
   OAR_TRY(find_device(c));

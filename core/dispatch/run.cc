@@ -262,6 +262,14 @@ Status arrange(const Entry& e, const Call& c, std::vector<Tensor>& keep, std::ve
   return {};
 }
 
+// The last stop: the kernel, where its plugin declares it.
+void trace_kernel(const Entry& e) {
+  const oar_kernel_decl_t& d = *e.kernel.decl;
+  std::string text = std::string(e.op->def->name) + (e.prepared ? ": launch" : ": run") + " in " + e.kernel.pack->plugin->info.name;
+  if (OAR_HAS(&d, source_line) && d.source_file.size) trace::stop(text, std::string(d.source_file.data, d.source_file.size).c_str(), int(d.source_line));
+  else trace::stop_at(e.prepared ? reinterpret_cast<void*>(d.launch) : reinterpret_cast<void*>(d.run), text);
+}
+
 Status cast_operands(const Entry& e, Call& c, std::vector<Tensor>& keep, std::vector<TensorImpl*>& in) {
   in.assign(c.inputs, c.inputs + c.n_inputs);
   for (int i = 0; i < c.n_inputs; ++i) {
@@ -351,9 +359,7 @@ Status run_entry(Entry& e, const Call& call, std::vector<Tensor>& outputs) {
   if (!e.launch) {
     // Every output is empty: there is nothing to compute.
   } else if (e.kind == Kind::kernel) {
-    if (trace::active() & trace::kStops) [[unlikely]]
-      trace::stop_at(reinterpret_cast<const void*>(e.prepared ? reinterpret_cast<void*>(e.kernel.decl->launch) : reinterpret_cast<void*>(e.kernel.decl->run)),
-                     std::string(c.op.def->name) + (e.prepared ? ": launch" : ": run") + " in " + e.kernel.pack->plugin->info.name);
+    if (trace::active() & trace::kStops) [[unlikely]] trace_kernel(e);
     OAR_TRY(launch_kernel(e, c, views, out, stream, &refused));
     if (refused) return Status(Code::refused, "");
   } else if (e.kind == Kind::memory) {

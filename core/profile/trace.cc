@@ -15,10 +15,11 @@
 
 namespace oarlock::trace {
 
-std::atomic<uint32_t> on{0};
+std::atomic<uint32_t> on{kUnread};
 
 void read_settings() {
   setting::load_environment();
+  on.fetch_and(~uint32_t(kUnread), std::memory_order_relaxed);
   auto set = [](Sink sink, bool value) {
     if (value) on.fetch_or(sink, std::memory_order_relaxed);
     else on.fetch_and(~uint32_t(sink), std::memory_order_relaxed);
@@ -65,10 +66,10 @@ std::string escaped(std::string_view s) {
 }
 }  // namespace
 
-void stop(std::string_view text, std::source_location where) {
-  std::string file = where.file_name();
-  if (file.rfind("./", 0) == 0) file.erase(0, 2);
-  line(file + ":" + std::to_string(where.line()), text);
+void stop(std::string_view text, const char* file, int at_line) {
+  std::string_view path = file;
+  if (path.substr(0, 2) == "./") path.remove_prefix(2);
+  line(std::string(path) + ":" + std::to_string(at_line), text);
 }
 
 void stop_at(const void* function, std::string_view text) {
@@ -100,6 +101,7 @@ void record(const char* category, std::string name, uint64_t begin_ns, uint64_t 
 namespace oarlock {
 
 void profile_start() {
+  if (trace::active() & trace::kUnread) trace::read_settings();
   {
     auto& p = trace::profile();
     std::lock_guard hold(p.lock);

@@ -2,21 +2,21 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <source_location>
 #include <string>
 #include <string_view>
 
 namespace oarlock::trace {
 
-enum Sink : uint32_t { kStops = 1, kProfile = 2, kPlacementTime = 4 };
+// kUnread: settings have changed since they were looked at here.
+enum Sink : uint32_t { kStops = 1, kProfile = 2, kPlacementTime = 4, kUnread = 8 };
 // Which sinks are on. Zero almost always.
 extern std::atomic<uint32_t> on;
 inline uint32_t active() { return on.load(std::memory_order_relaxed); }
-void read_settings();   // turns sinks on as the settings say
+void read_settings();   // turns sinks on as the settings say; whoever finds kUnread set calls it
 
 // One stop of a call's way, "core/dispatch/call.cc:41  matmul: found a prepared kernel"; only while kStops is on.
-void stop(std::string_view text, std::source_location where = std::source_location::current());
-// The stop of a kernel: in a plugin, whose file and line only a symbol can tell.
+void stop(std::string_view text, const char* file = __builtin_FILE(), int line = __builtin_LINE());
+// The stop of a kernel whose plugin does not say where it is declared: library and offset.
 void stop_at(const void* function, std::string_view text);
 #define OAR_TRACE_STOP(text)                                                                      \
   do {                                                                                            \

@@ -114,7 +114,7 @@ class Grown:
         self.generated = run(root / "ci/dev", "gen", cwd=root)
         environment = {**os.environ, "CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "1"}
         run("cmake", "--preset", "release", "-DOARLOCK_TESTS=OFF", "-DOARLOCK_EXAMPLES=OFF", cwd=root, env=environment)
-        run("cmake", "--build", self.build, cwd=root, env=environment)
+        run("cmake", "--build", self.build, "--target", "oarlock_cli", "oarlock_simd", cwd=root, env=environment)
 
     def oarlock(self, *arguments, backends=None):
         environment = {**os.environ, "OARLOCK_BACKENDS": str(self.build / "lib/oarlock/backends" if backends is None else backends)}

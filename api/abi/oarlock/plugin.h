@@ -382,6 +382,8 @@ typedef struct oar_kernel_decl {
   OAR_ONE_THREAD oar_status_t (OAR_CALL *launch)(void* state, const oar_frame_t* frame);
   OAR_ONE_THREAD void (OAR_CALL *release)(void* state);
   OAR_ANY_THREAD oar_status_t (OAR_CALL *run)(oar_pack_t* pack, const struct oar_kernel_decl* decl, const oar_frame_t* frame);
+  oar_str_t source_file;           /* (optional) where the kernel is declared, for traces: "backends/acme/matmul.c" */
+  uint32_t source_line, reserved;
 } oar_kernel_decl_t;
 
 typedef struct oar_kernel_table {

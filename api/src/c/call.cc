@@ -6,6 +6,7 @@
 
 #include "api/src/c/handle.h"
 #include "core/dispatch/call.h"
+#include "core/profile/trace.h"
 
 namespace oarlock::c {
 namespace {
@@ -30,10 +31,12 @@ oar_status_t resolve(op::OpId op, oar_tensor_t* const* in, size_t n, TensorImpl*
 oar_status_t call(op::OpId op, oar_tensor_t* const* in, size_t n_in, const oar_attr_t* attrs, uint32_t n_attrs,
                   oar_tensor_t** const* outs, size_t n_outs) noexcept {
   return guard([&]() -> oar_status_t {
+    if (trace::active() & trace::kUnread) [[unlikely]] trace::read_settings();
     TensorImpl* inputs[256];
     if (oar_status_t s = resolve(op, in, n_in, inputs); s != OAR_OK) return s;
     for (size_t i = 0; i < n_outs; ++i)
       if (!outs[i]) return fail(Code::invalid_argument, std::string(op::op_at(op).def->name) + ": the place for output " + std::to_string(i) + " is null.");
+    OAR_TRACE_STOP(std::string("oar_") + op::op_at(op).def->name + ": from C, handles resolved");
     Tensor out[8];
     Status s = dispatch::call(op, inputs, int(n_in), attrs, n_attrs, out, int(n_outs));
     if (!s.ok()) return fail(s);

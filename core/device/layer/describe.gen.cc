@@ -275,6 +275,9 @@ const Member kFields_oar_kernel_decl_t[] = {
     {"launch", nullptr, 88, 8, 0, 0, -1, Type::function, Handle::none, 0},
     {"release", nullptr, 96, 8, 0, 0, -1, Type::function, Handle::none, 0},
     {"run", nullptr, 104, 8, 0, 0, -1, Type::function, Handle::none, 0},
+    {"source_file", nullptr, 112, 16, 16, 0, -1, Type::text, Handle::none, 0},
+    {"source_line", nullptr, 128, 4, 4, 0, -1, Type::integer, Handle::none, 0},
+    {"reserved", nullptr, 132, 4, 4, 0, -1, Type::integer, Handle::none, 0},
 };
 const Member kFields_oar_kernel_table_t[] = {
     {"struct_size", nullptr, 0, 4, 4, 0, -1, Type::integer, Handle::none, 0},
@@ -759,7 +762,7 @@ const Record kRecords[kRecordCount] = {
     {"oar_stream_table_t", RecordId::stream_table, sizeof(oar_stream_table_t), kMin_oar_stream_table_t, false, 16, kFields_oar_stream_table_t},
     {"oar_device_ref_t", RecordId::device_ref, sizeof(oar_device_ref_t), kMin_oar_device_ref_t, false, 5, kFields_oar_device_ref_t},
     {"oar_pack_table_t", RecordId::pack_table, sizeof(oar_pack_table_t), kMin_oar_pack_table_t, false, 6, kFields_oar_pack_table_t},
-    {"oar_kernel_decl_t", RecordId::kernel_decl, sizeof(oar_kernel_decl_t), kMin_oar_kernel_decl_t, false, 16, kFields_oar_kernel_decl_t},
+    {"oar_kernel_decl_t", RecordId::kernel_decl, sizeof(oar_kernel_decl_t), kMin_oar_kernel_decl_t, false, 19, kFields_oar_kernel_decl_t},
     {"oar_kernel_table_t", RecordId::kernel_table, sizeof(oar_kernel_table_t), kMin_oar_kernel_table_t, false, 4, kFields_oar_kernel_table_t},
     {"oar_graph_t", RecordId::graph, sizeof(oar_graph_t), kMin_oar_graph_t, false, 14, kFields_oar_graph_t},
     {"oar_claim_sink_t", RecordId::claim_sink, sizeof(oar_claim_sink_t), kMin_oar_claim_sink_t, false, 4, kFields_oar_claim_sink_t},
