@@ -25,18 +25,6 @@ void drop(Node* n) {
   object_free(n, sizeof(Node));
 }
 
-// Whether the gradient of some wanted input reads the value of that name.
-bool reads(const op::OpDef& def, const char* name, uint64_t wanted) {
-  for (const op::Saved& s : def.saves) {
-    if (std::string_view(s.name) != name) continue;
-    if (!s.wanted_by) return true;
-    for (int i = 0; i < def.inputs.count; ++i)
-      if (std::string_view(def.inputs[i].name) == s.wanted_by && (wanted >> i) != 0 && ((wanted >> i & 1) || (def.inputs[i].flags & op::variadic)))
-        return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 void retain(Node* n) noexcept { n->refs.fetch_add(1, std::memory_order_relaxed); }
@@ -111,7 +99,7 @@ void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, i
     TensorImpl* t = outputs[i];
     if (!t) continue;
     const op::Output& out = def.outputs[std::min(i, def.outputs.count - 1)];
-    bool save = t->storage && ((out.flags & op::hidden) || reads(def, out.name, n->wanted));
+    bool save = t->storage && ((out.flags & op::hidden) || (op.output_read_by[std::min(i, def.outputs.count - 1)] & n->wanted));
     if (save) n->outputs[size_t(i)] = {alias_tensor(*t, t->shape, t->strides, 0), t->storage->version.load(std::memory_order_relaxed), true, true};
     else n->outputs[size_t(i)] = {outline(*t), 0, false, true};
     if (!(set_of(t->dtype) & (kFloat | kComplex))) continue;
@@ -127,7 +115,7 @@ void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, i
     TensorImpl* t = inputs[i];
     if (!t) continue;
     const op::Input& in = def.inputs[std::min(i, def.inputs.count - 1)];
-    if (reads(def, in.name, n->wanted) || (in.flags & op::host)) {
+    if ((op.input_read_by[std::min(i, def.inputs.count - 1)] & n->wanted) || (in.flags & op::host)) {
       detail::retain(t);
       n->inputs[size_t(i)] = {t, t->storage ? t->storage->version.load(std::memory_order_relaxed) : 0, true, false};
     } else {

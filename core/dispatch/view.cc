@@ -16,11 +16,14 @@ Status run_view(const Call& c, Tensor* output) {
   const op::OpDef& def = *c.op.def;
   TensorImpl* x = c.inputs[0];
   op::AttrScratch scratch;
-  OAR_TRY(op::normalise(def, &x->shape, c.attrs, c.n_attrs, scratch));
-  op::Attrs attrs(scratch.values, uint32_t(def.attributes.count));
+  op::Attrs attrs(c.attrs, c.n_attrs);
+  if (!op::is_normal(def, c.attrs, c.n_attrs)) {
+    OAR_TRY(op::normalise(def, &x->shape, c.attrs, c.n_attrs, scratch));
+    attrs = op::Attrs(scratch.values, uint32_t(def.attributes.count));
+  }
   Tensor row_major;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    op::ViewCall view{def, attrs, x->shape, x->strides, x->contiguous};
+    op::ViewCall view(def, attrs, x->shape, x->strides, x->contiguous);
     bool alias = def.view(view);
     if (!view.status.ok()) return std::move(view.status);
     if (!small(view.out)) OAR_TRY(check_sizes(view.out, x->dtype, def.name));

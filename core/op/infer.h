@@ -111,6 +111,9 @@ struct ViewCall {
   Status status{};
   std::vector<Guard>* guards = nullptr;   // while tracing: where undecided comparisons go
   // As InferCall::agree; text: the whole error.
+  // A constructor, so that out_strides is not zeroed on every call.
+  ViewCall(const OpDef& def, Attrs attrs, const Shape& in, const int64_t* in_strides, bool in_contiguous = false)
+      : def(def), attrs(attrs), in(in), in_strides(in_strides), in_contiguous(in_contiguous) {}
   bool agree(Dim want, Dim got, const std::string& text);
   bool fail(std::string what);   // "<op>: " is put in front and "." behind; returns false
   std::string input_text() const { return "x is " + to_string(in); }
@@ -123,6 +126,21 @@ struct AttrScratch {
   int64_t room[4 * kMaxRank];
   uint32_t used = 0;
 };
+// True if what is given needs neither filling nor changing: all attributes there, of kinds without limits, lists of sizes
+// without -1. Then rules may read it as it is. Says false when in doubt.
+inline bool is_normal(const OpDef& def, const oar_attr_t* given, uint32_t count) {
+  if (int(count) != def.attributes.count) return false;
+  for (uint32_t i = 0; i < count; ++i) {
+    const oar_attr_t& v = given[i];
+    if (def.attributes[int(i)].kind != AttrKind::dims || v.type != OAR_ATTR_INTS || !v.is_set || v.count > kMaxRank ||
+        (v.count && !v.value.ints))
+      return false;
+    int64_t signs = 0;
+    for (uint64_t k = 0; k < v.count; ++k) signs |= v.value.ints[k];
+    if (signs < 0) return false;
+  }
+  return true;
+}
 Status normalise(const OpDef& def, const Shape* first, const oar_attr_t* given, uint32_t count, AttrScratch& scratch);
 
 }  // namespace oarlock::op

@@ -14,6 +14,18 @@
 namespace oarlock::op {
 namespace {
 
+// The inputs whose gradient reads the value of that name; bit 63 speaks for all later ones.
+uint64_t read_by(const OpDef& def, std::string_view name) {
+  uint64_t inputs = 0;
+  for (const Saved& s : def.saves) {
+    if (name != s.name) continue;
+    if (!s.wanted_by) return ~0ull;
+    for (int i = 0; i < def.inputs.count; ++i)
+      if (std::string_view(def.inputs[i].name) == s.wanted_by) inputs |= def.inputs[i].flags & variadic ? ~0ull << i : 1ull << i;
+  }
+  return inputs;
+}
+
 // The table only grows, so readers of a row need no lock.
 struct Table {
   static constexpr int kMost = 8192;
@@ -55,6 +67,8 @@ struct Table {
       if (!(def->outputs[i].flags & hidden)) op->visible_outputs = i + 1;
     for (int i = 0; i < op->rule.item_count; ++i)
       op->broadcasts |= op->rule.item[i].kind == Item::batch || op->rule.item[i].or_one;
+    for (int i = 0; i < 10; ++i) op->input_read_by[i] = i < def->inputs.count ? read_by(*def, def->inputs[i].name) : 0;
+    for (int i = 0; i < 6; ++i) op->output_read_by[i] = i < def->outputs.count ? read_by(*def, def->outputs[i].name) : 0;
     by_name.emplace(def->name, op->id);
     rows[op->id].store(op.release(), std::memory_order_release);
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_release);

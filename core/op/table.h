@@ -25,6 +25,8 @@ struct Op {
   int required_inputs;
   bool variadic;
   int visible_outputs;               // without the hidden ones at the end
+  uint64_t input_read_by[10];        // inputs whose gradient reads input i (as bits), by .saves
+  uint64_t output_read_by[6];
   bool broadcasts;                   // some string holds "..." or "|1"
 };
 

@@ -122,14 +122,34 @@ Result<TensorImpl*> allocate_tensor(DeviceState& device, DType dtype, const Shap
   return make_tensor(device, dtype, shape, strides, s, 0);
 }
 
-TensorImpl* alias_tensor(const TensorImpl& t, const Shape& shape, const int64_t* strides, int64_t offset) {
-  if (t.storage) retain(t.storage);
-  uint64_t bytes = uint64_t(offset) * info(t.dtype).bits / 8;
-  if (t.storage) {
-    if (t.device->addressable) bytes += uint64_t(static_cast<char*>(t.view.data) - static_cast<char*>(t.storage->block.data));
-    else bytes += t.view.byte_offset - t.storage->block.byte_offset;
+TensorImpl* alias_tensor(const TensorImpl& from, const Shape& shape, const int64_t* strides, int64_t offset) {
+  auto* t = new (object_allocate(sizeof(TensorImpl))) TensorImpl;
+  t->dtype = from.dtype;
+  t->device = from.device;
+  t->storage = from.storage;
+  if (t->storage) retain(t->storage);
+  t->view = from.view;
+  t->view.n_dims = shape.rank;
+  t->view.shape = reinterpret_cast<const int64_t*>(t->shape.d);
+  t->view.strides = t->strides;
+  uint64_t bytes = uint64_t(offset) * info(from.dtype).bits / 8;
+  if (from.device->addressable) {
+    if (t->view.data) t->view.data = static_cast<char*>(t->view.data) + bytes;
+  } else {
+    t->view.byte_offset += bytes;
   }
-  return make_tensor(*t.device, t.dtype, shape, strides, t.storage, bytes);
+  t->shape.rank = shape.rank;
+  bool dense = true;
+  int64_t expected = 1;
+  for (int i = shape.rank - 1; i >= 0; --i) {
+    int64_t n = shape.d[i].n;
+    t->shape.d[i] = n;
+    t->strides[i] = strides[i];
+    dense &= n == 1 || strides[i] == expected;
+    expected *= n;
+  }
+  t->contiguous = dense || expected == 0;
+  return t;
 }
 
 TensorImpl* hollow_tensor(const TensorImpl& t) { return make_tensor(*t.device, t.dtype, t.shape, nullptr, nullptr, 0); }

@@ -2,7 +2,8 @@
 
 A program prints one JSON object a line: {"case": "eager add of 16", "value": 51.2, "unit": "ns"}, and where there are
 such "budget" (at most), "rival" and "rival_value". Each program runs three times and the best figure of each counts:
-machines are shared, and noise only adds. A rival is timed in the same process, so that the ratio means something.
+machines are shared, and noise only adds. A rival is timed in the same process, or in turns with it where it is another
+library (torch_bench, built by `ninja torch_bench` where Debian's libtorch-dev is installed), so that the ratio means something.
 """
 
 import json
@@ -20,14 +21,33 @@ def figures(program):
     return {figure["case"]: figure for figure in map(json.loads, filter(str.strip, out.splitlines()))}
 
 
-def best(program):
-    runs = [figures(program) for _ in range(RUNS)]
+def best_of(runs):
+    """Of each case the best of the runs."""
     for case, figure in runs[0].items():
         for key in ("value", "rival_value"):
             values = [run[case][key] for run in runs if run[case].get(key) is not None]
             if values:
                 figure[key] = max(values) if figure["unit"].endswith("/s") else min(values)
-    return runs[0].values()
+    return runs[0]
+
+
+def best(program):
+    """The figures of a program; where torch's library has the same case, run in turns with it, as the rival."""
+    torch, ours, theirs = PROGRAMS / "torch_bench", [], []
+    for _ in range(RUNS):
+        ours.append(figures(program))
+        if program.name == "eager_bench" and torch.exists():
+            theirs.append(figures(torch))
+    all_figures = best_of(ours)
+    for case, figure in (best_of(theirs) if theirs else {}).items():
+        if case in all_figures:
+            all_figures[case].update(rival=f"libtorch {torch_version()}", rival_value=figure["value"])
+    return all_figures.values()
+
+
+def torch_version():
+    found = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libtorch-dev"], capture_output=True, text=True)
+    return found.stdout or "of unknown version"
 
 
 def row(program, figure):
@@ -39,7 +59,7 @@ def row(program, figure):
 
 
 def table():
-    programs = sorted(PROGRAMS.glob("*_bench"))
+    programs = sorted(p for p in PROGRAMS.glob("*_bench") if p.name != "torch_bench")
     if not programs:
         raise SystemExit(f"bench: no program in {PROGRAMS}; run ci/dev build")
     rows = [row(p.name.removesuffix("_bench"), figure) for p in programs for figure in best(p)]
