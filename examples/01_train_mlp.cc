@@ -49,30 +49,35 @@ std::string read_gz(const std::string& path) {
 std::string read_idx(const std::string& path, std::vector<int64_t>& sizes) {
   std::string all = read_gz(path);
   auto word = [&](size_t at) {
-    return int64_t(uint8_t(all[at])) << 24 | int64_t(uint8_t(all[at + 1])) << 16 | int64_t(uint8_t(all[at + 2])) << 8 | int64_t(uint8_t(all[at + 3]));
+    return int64_t(uint8_t(all[at])) << 24 | int64_t(uint8_t(all[at + 1])) << 16 | int64_t(uint8_t(all[at + 2])) << 8 |
+           int64_t(uint8_t(all[at + 3]));
   };
-  if (all.size() < 4 || all[0] != 0 || all[1] != 0 || all[2] != 8 || all[3] < 1 || all[3] > 4) stop(path + " is no IDX file of bytes.");
+  if (all.size() < 4 || all[0] != 0 || all[1] != 0 || all[2] != 8 || all[3] < 1 || all[3] > 4)
+    stop(path + " is no IDX file of bytes.");
   size_t rank = size_t(all[3]), head = 4 + 4 * rank;
   int64_t n = 1;
   for (size_t i = 0; i < rank; ++i) {
     if (all.size() < head) stop(path + " is cut short.");
     sizes.push_back(word(4 + 4 * i));
-    if (sizes.back() > 1 << 24 || (n *= sizes.back()) > int64_t(1) << 32) stop(path + " claims more than any such file has.");
+    if (sizes.back() > 1 << 24 || (n *= sizes.back()) > int64_t(1) << 32)
+      stop(path + " claims more than any such file has.");
   }
-  if (all.size() != head + size_t(n)) stop(path + " has " + std::to_string(all.size() - head) + " elements, its head says " + std::to_string(n) + ".");
+  if (all.size() != head + size_t(n))
+    stop(path + " has " + std::to_string(all.size() - head) + " elements, its head says " + std::to_string(n) + ".");
   return all.substr(head);
 }
 
 struct Data {
-  Tensor images;   // f32[N, 784], 0..1
-  Tensor labels;   // i64[N]
+  Tensor images;  // f32[N, 784], 0..1
+  Tensor labels;  // i64[N]
   int64_t count;
 };
 Data read_data(const std::string& folder, const std::string& which) {
   std::vector<int64_t> image_sizes, label_sizes;
   std::string pixels = read_idx(folder + "/" + which + "-images-idx3-ubyte.gz", image_sizes);
   std::string classes = read_idx(folder + "/" + which + "-labels-idx1-ubyte.gz", label_sizes);
-  if (image_sizes.size() != 3 || label_sizes.size() != 1 || image_sizes[0] != label_sizes[0]) stop("images and labels in " + folder + " don't belong together.");
+  if (image_sizes.size() != 3 || label_sizes.size() != 1 || image_sizes[0] != label_sizes[0])
+    stop("images and labels in " + folder + " don't belong together.");
   int64_t n = image_sizes[0];
   Tensor bytes = Tensor::from_host(pixels.data(), {n, image_sizes[1] * image_sizes[2]}, DType::u8);
   Tensor images = cast(bytes, DType::f32) * (1.0 / 255.0);
@@ -81,13 +86,13 @@ Data read_data(const std::string& folder, const std::string& which) {
 }
 
 struct Mlp {
-  std::vector<Tensor> parameters, momenta;   // w1 [784, 128], b1 [128], w2 [128, 10], b2 [10]
+  std::vector<Tensor> parameters, momenta;  // w1 [784, 128], b1 [128], w2 [128, 10], b2 [10]
   explicit Mlp(Device device) {
     Shape shapes[] = {{784, 128}, {128}, {128, 10}, {10}};
     for (int64_t i = 0; i < 4; ++i) {
       const Shape& s = shapes[i];
       Tensor start;
-      if (s.rank == 2) {   // uniform within 1/sqrt(fan in); the numbers are the same on every device
+      if (s.rank == 2) {  // uniform within 1/sqrt(fan in); the numbers are the same on every device
         Tensor seed = Tensor::of<int64_t>({42, i}, {2});
         start = (random_uniform(seed, s) * 2.0 - 1.0) * (1.0 / std::sqrt(double(s(0))));
       } else {
@@ -149,7 +154,8 @@ void print_baselines(const std::string& readme, double ours) {
   }
   rows.emplace_back(ours, "this run");
   std::sort(rows.begin(), rows.end());
-  size_t mine = size_t(std::find_if(rows.begin(), rows.end(), [](auto& r) { return r.second == "this run"; }) - rows.begin());
+  size_t mine =
+      size_t(std::find_if(rows.begin(), rows.end(), [](auto& r) { return r.second == "this run"; }) - rows.begin());
   std::printf("published results that ship with the data, next to this run:\n");
   for (size_t i = mine > 4 ? mine - 4 : 0; i < std::min(rows.size(), mine + 5); ++i)
     std::printf("  %.4f  %s%s\n", rows[i].first, rows[i].second.c_str(), i == mine ? "  <--" : "");
@@ -204,8 +210,10 @@ void run(const Options& o) {
       double value = loss.item();
       smooth = done ? 0.9 * smooth + 0.1 * value : value;
       if (terminal || done % (per_epoch / 50 * 50) == 0)
-        std::printf("%sepoch %lld/%d  step %lld/%lld  loss %.4f  %.0f images/s%s", terminal ? "\r" : "", static_cast<long long>(done / per_epoch + 1),
-                    o.epochs, static_cast<long long>(done), static_cast<long long>(total), smooth, double(done + 1) * o.batch / seconds_since(begin), terminal ? "\033[K" : "\n");
+        std::printf("%sepoch %lld/%d  step %lld/%lld  loss %.4f  %.0f images/s%s", terminal ? "\r" : "",
+                    static_cast<long long>(done / per_epoch + 1), o.epochs, static_cast<long long>(done),
+                    static_cast<long long>(total), smooth, double(done + 1) * o.batch / seconds_since(begin),
+                    terminal ? "\033[K" : "\n");
       std::fflush(stdout);
     }
   }
@@ -213,7 +221,8 @@ void run(const Options& o) {
   device.synchronize();
   double training = seconds_since(begin);
   double got = accuracy(net, test, device);
-  std::printf("%strained %d epochs in %.1f s (%.0f images/s)\ntest accuracy %.4f\n", terminal ? "\n" : "", o.epochs, training, double(total) * o.batch / training, got);
+  std::printf("%strained %d epochs in %.1f s (%.0f images/s)\ntest accuracy %.4f\n", terminal ? "\n" : "", o.epochs,
+              training, double(total) * o.batch / training, got);
   print_baselines(o.readme, got);
   if (got < 0.87) stop("the accuracy is below 0.87, so something is wrong.");
 }
@@ -223,7 +232,5 @@ void run(const Options& o) {
 int main(int argc, char** argv) {
   try {
     run(read_options(argc, argv));
-  } catch (const Error& e) {
-    stop(e.what());
-  }
+  } catch (const Error& e) { stop(e.what()); }
 }

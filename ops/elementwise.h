@@ -85,7 +85,7 @@ void binary_reference(KernelCall& c, F f) {
 // Calls each(index of the result, offset in x) for every element of x, x's last axis fastest. axes: those reduced.
 // The result may keep them as size 1 or not.
 struct Reduction {
-  int64_t out_strides[kMaxRank];   // of the result, by x's axes; 0 where reduced
+  int64_t out_strides[kMaxRank];  // of the result, by x's axes; 0 where reduced
   Reduction(const oar_view_t& x, const oar_view_t& out, std::span<const int64_t> axes) {
     bool kept = out.n_dims == x.n_dims;
     for (int i = 0, k = 0; i < x.n_dims; ++i) {

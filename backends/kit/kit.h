@@ -128,22 +128,22 @@ static inline oar_status_t oar_kit_query(const oar_host_t* host, const oar_plugi
 
 /* The note and the tables' list, and oar_plugin_query over a oar_plugin_t of your own. For plugins that fill in
  * oar_plugin_t themselves; all others use OAR_KIT_PLUGIN. */
-#define OAR_KIT_ENTRY(plugin)                                                                                      \
-  OAR_KIT_EXTERN_C OAR_EXPORT oar_status_t OAR_CALL oar_plugin_query(const oar_host_t* host,                       \
-                                                                     const oar_plugin_t** out_plugin) {            \
-    return oar_kit_query(host, &(plugin), out_plugin);                                                             \
+#define OAR_KIT_ENTRY(plugin)                                                                           \
+  OAR_KIT_EXTERN_C OAR_EXPORT oar_status_t OAR_CALL oar_plugin_query(const oar_host_t* host,            \
+                                                                     const oar_plugin_t** out_plugin) { \
+    return oar_kit_query(host, &(plugin), out_plugin);                                                  \
   }
 
-#define OAR_KIT_PLUGIN(name_text, vendor_text, version_text, ...)                                                  \
-  OAR_PLUGIN_NOTE(OAR_ABI_VERSION, OAR_ABI_VERSION);                                                               \
-  static const oar_kit_table_t oar_kit_tables[] = {__VA_ARGS__};                                                   \
-  static const void* OAR_CALL oar_kit_get_table(const oar_host_t* host, uint64_t id, uint32_t min, uint32_t max) { \
-    (void)host;                                                                                                    \
-    return oar_kit_table_find(oar_kit_tables, sizeof(oar_kit_tables) / sizeof(oar_kit_tables[0]), id, min, max);   \
-  }                                                                                                                \
-  static const oar_plugin_t oar_kit_plugin = {                                                                     \
-      sizeof(oar_plugin_t),  OAR_ABI_VERSION,       OAR_ABI_VERSION,         OAR_ABI_MINOR,    OAR_STR(name_text), \
-      OAR_STR(vendor_text),  OAR_STR(version_text), OAR_STR(OAR_KIT_TARGET), oar_kit_get_table};                   \
+#define OAR_KIT_PLUGIN(name_text, vendor_text, version_text, ...)                                                   \
+  OAR_PLUGIN_NOTE(OAR_ABI_VERSION, OAR_ABI_VERSION);                                                                \
+  static const oar_kit_table_t oar_kit_tables[] = {__VA_ARGS__};                                                    \
+  static const void* OAR_CALL oar_kit_get_table(const oar_host_t* host, uint64_t id, uint32_t min, uint32_t max) {  \
+    (void)host;                                                                                                     \
+    return oar_kit_table_find(oar_kit_tables, sizeof(oar_kit_tables) / sizeof(oar_kit_tables[0]), id, min, max);    \
+  }                                                                                                                 \
+  static const oar_plugin_t oar_kit_plugin = {sizeof(oar_plugin_t),  OAR_ABI_VERSION,         OAR_ABI_VERSION,      \
+                                              OAR_ABI_MINOR,         OAR_STR(name_text),      OAR_STR(vendor_text), \
+                                              OAR_STR(version_text), OAR_STR(OAR_KIT_TARGET), oar_kit_get_table};   \
   OAR_KIT_ENTRY(oar_kit_plugin)
 
 /* ---------------------------------------------------------------- Kernel declarations
@@ -154,12 +154,12 @@ static inline oar_status_t oar_kit_query(const oar_host_t* host, const oar_plugi
  *   static const oar_kernel_decl_t exp_decl =
  *       OAR_KIT_KERNEL("exp", 1, 1, OAR_KERNEL_DETERMINISTIC, 0, floats, .check = my_check, .run = my_exp);
  */
-#define OAR_KIT_KERNEL(op_text, version_min, version_max, kernel_flags, kernel_priority, masks, ...)        \
-  {                                                                                                         \
-    .struct_size = sizeof(oar_kernel_decl_t), .flags = (kernel_flags), .op = OAR_STR(op_text),              \
-    .op_min = (version_min), .op_max = (version_max), .priority = (kernel_priority),                        \
-    .n_masks = (uint32_t)(sizeof(masks) / sizeof((masks)[0])), .dtypes = (masks), __VA_ARGS__,              \
-    .source_file = OAR_STR(__FILE__), .source_line = __LINE__                                               \
+#define OAR_KIT_KERNEL(op_text, version_min, version_max, kernel_flags, kernel_priority, masks, ...) \
+  {                                                                                                  \
+    .struct_size = sizeof(oar_kernel_decl_t), .flags = (kernel_flags), .op = OAR_STR(op_text),       \
+    .op_min = (version_min), .op_max = (version_max), .priority = (kernel_priority),                 \
+    .n_masks = (uint32_t)(sizeof(masks) / sizeof((masks)[0])), .dtypes = (masks), __VA_ARGS__,       \
+    .source_file = OAR_STR(__FILE__), .source_line = __LINE__                                        \
   }
 
 /* ---------------------------------------------------------------- Refusals
@@ -195,8 +195,7 @@ static inline const oar_value_t* oar_kit_operand(const oar_call_t* call, uint32_
 /* May this operand be row-major without gaps? True too where the offer leaves you the choice. */
 static inline bool oar_kit_value_contiguous(const oar_value_t* value) {
   if (value->layout == OAR_LAYOUT_DENSE || value->layout == OAR_LAYOUT_ANY) return true;
-  return value->layout == OAR_LAYOUT_STRIDED &&
-         oar_kit_contiguous(value->n_dims, value->shape, value->strides);
+  return value->layout == OAR_LAYOUT_STRIDED && oar_kit_contiguous(value->n_dims, value->shape, value->strides);
 }
 
 /* Refuses the first operand that is not row-major without gaps, by name and with OAR_REASON_LAYOUT. */
@@ -261,8 +260,7 @@ static inline bool oar_kit_attr_ints(const oar_call_t* call, uint32_t i, const i
   return attr != NULL;
 }
 
-static inline bool oar_kit_attr_floats(const oar_call_t* call, uint32_t i, const double** out_values,
-                                       uint64_t* out_n) {
+static inline bool oar_kit_attr_floats(const oar_call_t* call, uint32_t i, const double** out_values, uint64_t* out_n) {
   const oar_attr_t* attr = oar_kit_attr(call, i, OAR_ATTR_FLOATS);
   if (attr != NULL) {
     *out_values = attr->value.floats;

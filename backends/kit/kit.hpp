@@ -63,9 +63,7 @@ oar_status_t guard(const oar_host_t* host, oar_verdict_t* verdict, Body&& body) 
     return oar_kit_error(host, OAR_OUT_OF_MEMORY, 0, "out of host memory");
   } catch (const std::exception& error) {
     return oar_kit_error(host, OAR_INTERNAL, 0, "%s", error.what());
-  } catch (...) {
-    return oar_kit_error(host, OAR_INTERNAL, 0, "an exception that is no std::exception");
-  }
+  } catch (...) { return oar_kit_error(host, OAR_INTERNAL, 0, "an exception that is no std::exception"); }
 }
 
 template <class Body>
@@ -74,9 +72,7 @@ oar_status_t guard(const oar_host_t* host, Body&& body) noexcept {
 }
 
 inline std::span<const int64_t> shape(const oar_value_t& value) { return {value.shape, value.n_dims}; }
-inline std::span<const int64_t> shape(const oar_view_t& view) {
-  return {view.shape, static_cast<size_t>(view.n_dims)};
-}
+inline std::span<const int64_t> shape(const oar_view_t& view) { return {view.shape, static_cast<size_t>(view.n_dims)}; }
 inline std::span<const int64_t> strides(const oar_view_t& view) {
   return view.strides ? std::span<const int64_t>(view.strides, static_cast<size_t>(view.n_dims))
                       : std::span<const int64_t>();

@@ -15,7 +15,7 @@ extern "C" {
 
 #define OAR_KIT_PASTE(a, b) a##b
 #define OAR_KIT_PASTE_VALUE(a, b) OAR_KIT_PASTE(a, b)
-#define OAR_KIT_LISTED(decl)                                                            \
+#define OAR_KIT_LISTED(decl)                                                           \
   static const oar_kernel_decl_t* const OAR_KIT_PASTE_VALUE(oar_kit_listed_, __LINE__) \
       __attribute__((used, section("oar_kit_kernels"))) = &(decl)
 

@@ -30,14 +30,32 @@ static inline bool oar_kit_in(uint64_t mask, uint32_t dtype) { return dtype < 64
 /* Bits of one element; 0 for a number that names no type. */
 static inline uint32_t oar_kit_dtype_bits(uint32_t dtype) {
   switch (dtype) {
-    case OAR_DTYPE_I2: case OAR_DTYPE_U2: return 2;
-    case OAR_DTYPE_I4: case OAR_DTYPE_U4: case OAR_DTYPE_F4_E2M1: return 4;
-    case OAR_DTYPE_F6_E2M3: case OAR_DTYPE_F6_E3M2: return 6;
-    case OAR_DTYPE_BOOL: case OAR_DTYPE_I8: case OAR_DTYPE_U8: case OAR_DTYPE_F8_E4M3: case OAR_DTYPE_F8_E5M2:
-    case OAR_DTYPE_F8_E4M3_UZ: case OAR_DTYPE_F8_E5M2_UZ: case OAR_DTYPE_F8_E8M0: return 8;
-    case OAR_DTYPE_I16: case OAR_DTYPE_U16: case OAR_DTYPE_F16: case OAR_DTYPE_BF16: return 16;
-    case OAR_DTYPE_I32: case OAR_DTYPE_U32: case OAR_DTYPE_F32: return 32;
-    case OAR_DTYPE_I64: case OAR_DTYPE_U64: case OAR_DTYPE_F64: case OAR_DTYPE_C64: return 64;
+    case OAR_DTYPE_I2:
+    case OAR_DTYPE_U2: return 2;
+    case OAR_DTYPE_I4:
+    case OAR_DTYPE_U4:
+    case OAR_DTYPE_F4_E2M1: return 4;
+    case OAR_DTYPE_F6_E2M3:
+    case OAR_DTYPE_F6_E3M2: return 6;
+    case OAR_DTYPE_BOOL:
+    case OAR_DTYPE_I8:
+    case OAR_DTYPE_U8:
+    case OAR_DTYPE_F8_E4M3:
+    case OAR_DTYPE_F8_E5M2:
+    case OAR_DTYPE_F8_E4M3_UZ:
+    case OAR_DTYPE_F8_E5M2_UZ:
+    case OAR_DTYPE_F8_E8M0: return 8;
+    case OAR_DTYPE_I16:
+    case OAR_DTYPE_U16:
+    case OAR_DTYPE_F16:
+    case OAR_DTYPE_BF16: return 16;
+    case OAR_DTYPE_I32:
+    case OAR_DTYPE_U32:
+    case OAR_DTYPE_F32: return 32;
+    case OAR_DTYPE_I64:
+    case OAR_DTYPE_U64:
+    case OAR_DTYPE_F64:
+    case OAR_DTYPE_C64: return 64;
     case OAR_DTYPE_C128: return 128;
     default: return 0;
   }
@@ -110,16 +128,56 @@ static inline double oar_kit_load(const void* data, uint32_t dtype, int64_t i) {
     case OAR_DTYPE_BOOL: return *(const unsigned char*)at != 0;
     case OAR_DTYPE_I8: return *(const signed char*)at;
     case OAR_DTYPE_U8: return *(const unsigned char*)at;
-    case OAR_DTYPE_I16: { int16_t v; memcpy(&v, at, sizeof(v)); return v; }
-    case OAR_DTYPE_U16: { uint16_t v; memcpy(&v, at, sizeof(v)); return v; }
-    case OAR_DTYPE_I32: { int32_t v; memcpy(&v, at, sizeof(v)); return v; }
-    case OAR_DTYPE_U32: { uint32_t v; memcpy(&v, at, sizeof(v)); return v; }
-    case OAR_DTYPE_I64: { int64_t v; memcpy(&v, at, sizeof(v)); return (double)v; }
-    case OAR_DTYPE_U64: { uint64_t v; memcpy(&v, at, sizeof(v)); return (double)v; }
-    case OAR_DTYPE_F16: { uint16_t v; memcpy(&v, at, sizeof(v)); return oar_kit_f16_to_f32(v); }
-    case OAR_DTYPE_BF16: { uint16_t v; memcpy(&v, at, sizeof(v)); return oar_kit_bf16_to_f32(v); }
-    case OAR_DTYPE_F32: { float v; memcpy(&v, at, sizeof(v)); return v; }
-    case OAR_DTYPE_F64: { double v; memcpy(&v, at, sizeof(v)); return v; }
+    case OAR_DTYPE_I16: {
+      int16_t v;
+      memcpy(&v, at, sizeof(v));
+      return v;
+    }
+    case OAR_DTYPE_U16: {
+      uint16_t v;
+      memcpy(&v, at, sizeof(v));
+      return v;
+    }
+    case OAR_DTYPE_I32: {
+      int32_t v;
+      memcpy(&v, at, sizeof(v));
+      return v;
+    }
+    case OAR_DTYPE_U32: {
+      uint32_t v;
+      memcpy(&v, at, sizeof(v));
+      return v;
+    }
+    case OAR_DTYPE_I64: {
+      int64_t v;
+      memcpy(&v, at, sizeof(v));
+      return (double)v;
+    }
+    case OAR_DTYPE_U64: {
+      uint64_t v;
+      memcpy(&v, at, sizeof(v));
+      return (double)v;
+    }
+    case OAR_DTYPE_F16: {
+      uint16_t v;
+      memcpy(&v, at, sizeof(v));
+      return oar_kit_f16_to_f32(v);
+    }
+    case OAR_DTYPE_BF16: {
+      uint16_t v;
+      memcpy(&v, at, sizeof(v));
+      return oar_kit_bf16_to_f32(v);
+    }
+    case OAR_DTYPE_F32: {
+      float v;
+      memcpy(&v, at, sizeof(v));
+      return v;
+    }
+    case OAR_DTYPE_F64: {
+      double v;
+      memcpy(&v, at, sizeof(v));
+      return v;
+    }
     default: return 0;
   }
 }
@@ -129,13 +187,34 @@ static inline uint64_t oar_kit_load_int(const void* data, uint32_t dtype, int64_
   const char* at = (const char*)data + i * (int64_t)oar_kit_dtype_bytes(dtype);
   switch (dtype) {
     case OAR_DTYPE_BOOL: return *(const unsigned char*)at != 0;
-    case OAR_DTYPE_I8: return (uint64_t)(int64_t)*(const signed char*)at;
+    case OAR_DTYPE_I8: return (uint64_t)(int64_t) * (const signed char*)at;
     case OAR_DTYPE_U8: return *(const unsigned char*)at;
-    case OAR_DTYPE_I16: { int16_t v; memcpy(&v, at, sizeof(v)); return (uint64_t)(int64_t)v; }
-    case OAR_DTYPE_U16: { uint16_t v; memcpy(&v, at, sizeof(v)); return v; }
-    case OAR_DTYPE_I32: { int32_t v; memcpy(&v, at, sizeof(v)); return (uint64_t)(int64_t)v; }
-    case OAR_DTYPE_U32: { uint32_t v; memcpy(&v, at, sizeof(v)); return v; }
-    case OAR_DTYPE_I64: case OAR_DTYPE_U64: { uint64_t v; memcpy(&v, at, sizeof(v)); return v; }
+    case OAR_DTYPE_I16: {
+      int16_t v;
+      memcpy(&v, at, sizeof(v));
+      return (uint64_t)(int64_t)v;
+    }
+    case OAR_DTYPE_U16: {
+      uint16_t v;
+      memcpy(&v, at, sizeof(v));
+      return v;
+    }
+    case OAR_DTYPE_I32: {
+      int32_t v;
+      memcpy(&v, at, sizeof(v));
+      return (uint64_t)(int64_t)v;
+    }
+    case OAR_DTYPE_U32: {
+      uint32_t v;
+      memcpy(&v, at, sizeof(v));
+      return v;
+    }
+    case OAR_DTYPE_I64:
+    case OAR_DTYPE_U64: {
+      uint64_t v;
+      memcpy(&v, at, sizeof(v));
+      return v;
+    }
     default: return 0;
   }
 }
@@ -145,10 +224,22 @@ static inline void oar_kit_store_int(void* data, uint32_t dtype, int64_t i, uint
   char* at = (char*)data + i * (int64_t)oar_kit_dtype_bytes(dtype);
   switch (dtype) {
     case OAR_DTYPE_BOOL: *(unsigned char*)at = value != 0; break;
-    case OAR_DTYPE_I8: case OAR_DTYPE_U8: *(unsigned char*)at = (unsigned char)value; break;
-    case OAR_DTYPE_I16: case OAR_DTYPE_U16: { uint16_t v = (uint16_t)value; memcpy(at, &v, sizeof(v)); break; }
-    case OAR_DTYPE_I32: case OAR_DTYPE_U32: { uint32_t v = (uint32_t)value; memcpy(at, &v, sizeof(v)); break; }
-    case OAR_DTYPE_I64: case OAR_DTYPE_U64: memcpy(at, &value, sizeof(value)); break;
+    case OAR_DTYPE_I8:
+    case OAR_DTYPE_U8: *(unsigned char*)at = (unsigned char)value; break;
+    case OAR_DTYPE_I16:
+    case OAR_DTYPE_U16: {
+      uint16_t v = (uint16_t)value;
+      memcpy(at, &v, sizeof(v));
+      break;
+    }
+    case OAR_DTYPE_I32:
+    case OAR_DTYPE_U32: {
+      uint32_t v = (uint32_t)value;
+      memcpy(at, &v, sizeof(v));
+      break;
+    }
+    case OAR_DTYPE_I64:
+    case OAR_DTYPE_U64: memcpy(at, &value, sizeof(value)); break;
     default: break;
   }
 }
@@ -157,17 +248,35 @@ static inline void oar_kit_store_int(void* data, uint32_t dtype, int64_t i, uint
 static inline void oar_kit_store(void* data, uint32_t dtype, int64_t i, double value) {
   char* at = (char*)data + i * (int64_t)oar_kit_dtype_bytes(dtype);
   switch (dtype) {
-    case OAR_DTYPE_F16: { uint16_t v = oar_kit_f32_to_f16((float)value); memcpy(at, &v, sizeof(v)); break; }
-    case OAR_DTYPE_BF16: { uint16_t v = oar_kit_f32_to_bf16((float)value); memcpy(at, &v, sizeof(v)); break; }
-    case OAR_DTYPE_F32: { float v = (float)value; memcpy(at, &v, sizeof(v)); break; }
+    case OAR_DTYPE_F16: {
+      uint16_t v = oar_kit_f32_to_f16((float)value);
+      memcpy(at, &v, sizeof(v));
+      break;
+    }
+    case OAR_DTYPE_BF16: {
+      uint16_t v = oar_kit_f32_to_bf16((float)value);
+      memcpy(at, &v, sizeof(v));
+      break;
+    }
+    case OAR_DTYPE_F32: {
+      float v = (float)value;
+      memcpy(at, &v, sizeof(v));
+      break;
+    }
     case OAR_DTYPE_F64: memcpy(at, &value, sizeof(value)); break;
     case OAR_DTYPE_BOOL: *(unsigned char*)at = value != 0; break;
-    case OAR_DTYPE_I8: case OAR_DTYPE_I16: case OAR_DTYPE_I32: case OAR_DTYPE_I64: {
+    case OAR_DTYPE_I8:
+    case OAR_DTYPE_I16:
+    case OAR_DTYPE_I32:
+    case OAR_DTYPE_I64: {
       int64_t high = (int64_t)(~(uint64_t)0 >> (65 - oar_kit_dtype_bits(dtype)));
       oar_kit_store_int(data, dtype, i, (uint64_t)oar_kit_double_to_i64(value, -high - 1, high));
       break;
     }
-    case OAR_DTYPE_U8: case OAR_DTYPE_U16: case OAR_DTYPE_U32: case OAR_DTYPE_U64:
+    case OAR_DTYPE_U8:
+    case OAR_DTYPE_U16:
+    case OAR_DTYPE_U32:
+    case OAR_DTYPE_U64:
       oar_kit_store_int(data, dtype, i, oar_kit_double_to_u64(value, ~(uint64_t)0 >> (64 - oar_kit_dtype_bits(dtype))));
       break;
     default: break;

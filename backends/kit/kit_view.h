@@ -40,8 +40,7 @@ static inline bool oar_kit_contiguous(uint32_t n_dims, const int64_t* shape, con
 }
 
 static inline bool oar_kit_view_contiguous(const oar_view_t* view) {
-  return view->layout == OAR_LAYOUT_STRIDED &&
-         oar_kit_contiguous((uint32_t)view->n_dims, view->shape, view->strides);
+  return view->layout == OAR_LAYOUT_STRIDED && oar_kit_contiguous((uint32_t)view->n_dims, view->shape, view->strides);
 }
 
 static inline int64_t oar_kit_view_count(const oar_view_t* view) {

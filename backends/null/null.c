@@ -48,7 +48,7 @@ static const oar_device_info_t null_info = {
     .n_spaces = 1,
     .n_queues = 1,
     .spaces = null_spaces,
-    .storage_dtypes = 0x7f1ffffe, /* every type there is: it only moves bytes */
+    .storage_dtypes = 0x7f1ffffe,              /* every type there is: it only moves bytes */
     .compute_dtypes = OAR_BIT(OAR_DTYPE_F32)}; /* Yours: what the hardware calculates in */
 static const oar_device_info_t* const null_infos[] = {&null_info};
 
@@ -83,15 +83,18 @@ static oar_status_t OAR_CALL device_health(oar_device_t* device) {
   return OAR_OK;
 }
 
-static const oar_device_table_t device_table = {
-    .struct_size = sizeof(device_table), .version = OAR_DEVICE_VERSION, .enumerate = device_enumerate,
-    .open = device_open, .close = device_close, .health = device_health};
+static const oar_device_table_t device_table = {.struct_size = sizeof(device_table),
+                                                .version = OAR_DEVICE_VERSION,
+                                                .enumerate = device_enumerate,
+                                                .open = device_open,
+                                                .close = device_close,
+                                                .health = device_health};
 
 /* ---------------------------------------------------------------- Memory
  * The host takes large chunks and pools them itself. Yours: if your allocator is fast and ordered by streams already,
  * say OAR_SPACE_SELF_POOLED and look at the stream argument. */
-static oar_status_t OAR_CALL memory_alloc(oar_device_t* device, uint32_t space, uint64_t size_bytes,
-                                          uint64_t alignment, oar_stream_t* stream, void** out_data) {
+static oar_status_t OAR_CALL memory_alloc(oar_device_t* device, uint32_t space, uint64_t size_bytes, uint64_t alignment,
+                                          oar_stream_t* stream, void** out_data) {
   void* data = NULL;
   (void)stream;
   if (space != 0) return oar_kit_error(device->host, OAR_INVALID_ARGUMENT, 0, "null has one memory space, 0");
@@ -149,9 +152,12 @@ static oar_status_t OAR_CALL memory_fill(oar_stream_t* stream, const oar_span_t*
   return OAR_OK;
 }
 
-static const oar_memory_table_t memory_table = {
-    .struct_size = sizeof(memory_table), .version = OAR_MEMORY_VERSION, .alloc = memory_alloc, .free = memory_free,
-    .copy = memory_copy, .fill = memory_fill};
+static const oar_memory_table_t memory_table = {.struct_size = sizeof(memory_table),
+                                                .version = OAR_MEMORY_VERSION,
+                                                .alloc = memory_alloc,
+                                                .free = memory_free,
+                                                .copy = memory_copy,
+                                                .fill = memory_fill};
 
 /* ---------------------------------------------------------------- Stream
  * A stream runs what it is given in order. Here everything has run before the call returns, so every event has passed.
@@ -200,18 +206,24 @@ static oar_status_t OAR_CALL event_sync(oar_event_t* event, uint64_t timeout_ns)
 }
 
 /* Optional, and cheap here. event_arm and event_signal are left out: a stream that never waits can't honour them. */
-static oar_status_t OAR_CALL stream_host_call(oar_stream_t* stream, void (OAR_CALL *body)(void* context),
+static oar_status_t OAR_CALL stream_host_call(oar_stream_t* stream, void(OAR_CALL* body)(void* context),
                                               void* context) {
   (void)stream;
   body(context);
   return OAR_OK;
 }
 
-static const oar_stream_table_t stream_table = {
-    .struct_size = sizeof(stream_table), .version = OAR_STREAM_VERSION, .create = stream_create,
-    .destroy = stream_destroy, .event_create = event_create, .event_destroy = event_destroy,
-    .event_record = event_record, .event_wait = event_wait, .event_query = event_query, .event_sync = event_sync,
-    .host_call = stream_host_call};
+static const oar_stream_table_t stream_table = {.struct_size = sizeof(stream_table),
+                                                .version = OAR_STREAM_VERSION,
+                                                .create = stream_create,
+                                                .destroy = stream_destroy,
+                                                .event_create = event_create,
+                                                .event_destroy = event_destroy,
+                                                .event_record = event_record,
+                                                .event_wait = event_wait,
+                                                .event_query = event_query,
+                                                .event_sync = event_sync,
+                                                .host_call = stream_host_call};
 
 /* ---------------------------------------------------------------- Pack
  * Asked once for every open device of the process, also those of other plugins: answer OAR_REFUSED for what isn't

@@ -40,8 +40,9 @@ class Backward {
     TensorImpl* t = output.impl();
     if (!t) return invalid("backward: an output has no value.");
     if (!t->requires_grad)
-      return invalid("backward: an output of shape " + to_string(t->shape) +
-                     " depends on nothing that requires a gradient. Call set_requires_grad on a leaf before computing with it.");
+      return invalid(
+          "backward: an output of shape " + to_string(t->shape) +
+          " depends on nothing that requires a gradient. Call set_requires_grad on a leaf before computing with it.");
     Tensor g = seed;
     if (!g.defined()) {
       if (count(t->shape) != 1)
@@ -49,7 +50,8 @@ class Backward {
                        ", not one element. Give a seed of that shape, or reduce it first.");
       OAR_TRY(role::full(t->shape, 1.0, t->dtype, *t->device, &g));
     } else if (!(g.shape() == t->shape)) {
-      return invalid("backward: the seed has shape " + to_string(g.shape()) + ", its output " + to_string(t->shape) + ".");
+      return invalid("backward: the seed has shape " + to_string(g.shape()) + ", its output " + to_string(t->shape) +
+                     ".");
     }
     if (t->autograd && t->autograd->node) return add(t->autograd->node, t->autograd->output, g);
     return reach_leaf(t, g);
@@ -105,14 +107,15 @@ class Backward {
   Result<Tensor> value(const Node& n, const Saved& s, int index) {
     if (!s.tensor) return Tensor();
     const op::OpDef& def = *op::op_at(n.op).def;
-    if (s.has_elements && s.tensor->storage && s.tensor->storage->version.load(std::memory_order_relaxed) != s.version) {
+    if (s.has_elements && s.tensor->storage &&
+        s.tensor->storage->version.load(std::memory_order_relaxed) != s.version) {
       const char* name = s.is_output ? def.outputs[std::min(index, def.outputs.count - 1)].name
                                      : def.inputs[std::min(index, def.inputs.count - 1)].name;
       return invalid(std::string(def.name) + ": " + name + " was written to after this call was recorded (version " +
                      std::to_string(s.version) + ", now " + std::to_string(s.tensor->storage->version.load()) +
                      "), so its gradient would be wrong. Write to a clone, or write after backward.");
     }
-    if (s.is_output && create_ && s.has_elements) {   // give the rule an output that is on the tape again
+    if (s.is_output && create_ && s.has_elements) {  // give the rule an output that is on the tape again
       TensorImpl* again = alias_tensor(*s.tensor, s.tensor->shape, s.tensor->strides, 0);
       again->requires_grad = true;
       Autograd& a = autograd_of(*again);
@@ -168,10 +171,8 @@ class Backward {
         if (e.node) OAR_TRY(add(e.node, e.output, g));
         else OAR_TRY(reach_leaf(e.leaf, g));
       }
-    } catch (const Error& e) {
-      return {e.code(), std::string("gradient of ") + op.def->name + ": " + e.what()};
-    }
-    if (!keep_) {   // what was saved is not needed any more
+    } catch (const Error& e) { return {e.code(), std::string("gradient of ") + op.def->name + ": " + e.what()}; }
+    if (!keep_) {  // what was saved is not needed any more
       n.freed = true;
       auto forget = [](Saved& s) {
         if (!s.tensor || !s.has_elements) return;
@@ -214,8 +215,8 @@ void backward(std::span<const Tensor> outputs, std::span<const Tensor> seeds, bo
   throw_if(run(b, outputs, seeds, create_graph));
 }
 
-std::vector<Tensor> gradients(std::span<const Tensor> outputs, std::span<const Tensor> inputs, std::span<const Tensor> seeds,
-                              bool keep_graph, bool create_graph) {
+std::vector<Tensor> gradients(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
+                              std::span<const Tensor> seeds, bool keep_graph, bool create_graph) {
   for (const Tensor& t : inputs)
     if (!t.defined() || !t.requires_grad())
       throw_if(invalid("gradients: an input requires no gradient. Call set_requires_grad on it before computing."));

@@ -76,7 +76,8 @@ uint64_t wanted_inputs(const op::Op& op, TensorImpl* const* inputs, int n) {
   return wanted;
 }
 
-void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, int n_inputs, TensorImpl* const* outputs, int n_outputs) {
+void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, int n_inputs, TensorImpl* const* outputs,
+                 int n_outputs) {
   auto* n = new (object_allocate(sizeof(Node))) Node;
   n->op = op.id;
   n->sequence = next_sequence.fetch_add(1, std::memory_order_relaxed);
@@ -99,8 +100,11 @@ void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, i
     TensorImpl* t = outputs[i];
     if (!t) continue;
     const op::Output& out = def.outputs[std::min(i, def.outputs.count - 1)];
-    bool save = t->storage && ((out.flags & op::hidden) || (op.output_read_by[std::min(i, def.outputs.count - 1)] & n->wanted));
-    if (save) n->outputs[size_t(i)] = {alias_tensor(*t, t->shape, t->strides, 0), t->storage->version.load(std::memory_order_relaxed), true, true};
+    bool save =
+        t->storage && ((out.flags & op::hidden) || (op.output_read_by[std::min(i, def.outputs.count - 1)] & n->wanted));
+    if (save)
+      n->outputs[size_t(i)] = {alias_tensor(*t, t->shape, t->strides, 0),
+                               t->storage->version.load(std::memory_order_relaxed), true, true};
     else n->outputs[size_t(i)] = {outline(*t), 0, false, true};
     if (!(set_of(t->dtype) & (kFloat | kComplex))) continue;
     t->requires_grad = true;
@@ -130,7 +134,7 @@ void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, i
       detail::retain(t);
     }
   }
-  release(n);   // the outputs hold it now
+  release(n);  // the outputs hold it now
 }
 
 }  // namespace oarlock

@@ -31,10 +31,10 @@ struct Edge {
 struct Node {
   std::atomic<uint32_t> refs{1};
   op::OpId op;
-  bool freed = false;          // backward has run and nobody asked to keep it
+  bool freed = false;  // backward has run and nobody asked to keep it
   Node* next_freed = nullptr;
-  uint64_t sequence;           // later calls have higher ones: the order of backward
-  uint64_t wanted = 0;         // bit i: input i wants a gradient; bit 63 speaks for all later ones
+  uint64_t sequence;    // later calls have higher ones: the order of backward
+  uint64_t wanted = 0;  // bit i: input i wants a gradient; bit 63 speaks for all later ones
   op::OwnedAttrs attrs;
   InlineArray<Saved, 3> inputs;
   InlineArray<Saved, 2> outputs;
@@ -43,7 +43,7 @@ struct Node {
 
 // What a tensor knows of the tape.
 struct Autograd {
-  Node* node = nullptr;        // null: a leaf
+  Node* node = nullptr;  // null: a leaf
   int output = 0;
   Tensor grad;
 };
@@ -53,10 +53,11 @@ void retain(Node* n) noexcept;
 void release(Node* n) noexcept;
 Autograd& autograd_of(TensorImpl& t);
 
-bool& grad_mode();   // of this thread
+bool& grad_mode();  // of this thread
 
 // Records a call that has run. outputs: all of them, hidden ones last; null where nobody keeps one.
-void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, int n_inputs, TensorImpl* const* outputs, int n_outputs);
+void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, int n_inputs, TensorImpl* const* outputs,
+                 int n_outputs);
 // Which of the inputs want a gradient; bit 63 speaks for all from there on. Zero: nothing to record.
 uint64_t wanted_inputs(const op::Op& op, TensorImpl* const* inputs, int n_inputs);
 

@@ -14,9 +14,7 @@
 
 namespace oarlock {
 
-bool elevated_privilege() {
-  return getauxval(AT_SECURE) != 0 || getuid() != geteuid() || getgid() != getegid();
-}
+bool elevated_privilege() { return getauxval(AT_SECURE) != 0 || getuid() != geteuid() || getgid() != getegid(); }
 
 namespace {
 struct Row {
@@ -24,7 +22,7 @@ struct Row {
   const char* type;
   const char* about;
   const char* default_text;
-  std::atomic<int64_t>* number;   // null: a text
+  std::atomic<int64_t>* number;  // null: a text
   std::string text, default_value, origin = "default", problem;
 };
 std::mutex& lock() {
@@ -75,8 +73,8 @@ Row* find(std::string_view name) {
 
 Status take(Row& row, std::string_view text, std::string_view origin) {
   auto wrong = [&](const char* expects) {
-    return invalid("setting " + std::string(row.name) + ": \"" + std::string(text.substr(0, 80)) + "\" is not " + expects +
-                   ". It stays at " + row.text + ".");
+    return invalid("setting " + std::string(row.name) + ": \"" + std::string(text.substr(0, 80)) + "\" is not " +
+                   expects + ". It stays at " + row.text + ".");
   };
   if (row.number) {
     int64_t v = 0;
@@ -104,11 +102,11 @@ Status take(Row& row, std::string_view text, std::string_view origin) {
 namespace setting {
 #define OAR_READ_flag(name)
 #define OAR_READ_integer(name)
-#define OAR_READ_text(name)              \
-  std::string name() {                   \
-    load_environment();                  \
-    std::lock_guard hold(lock());        \
-    return find(#name)->text;            \
+#define OAR_READ_text(name)       \
+  std::string name() {            \
+    load_environment();           \
+    std::lock_guard hold(lock()); \
+    return find(#name)->text;     \
   }
 #define X(name, type, value, about) OAR_READ_##type(name)
 OAR_SETTINGS(X)

@@ -10,19 +10,19 @@ namespace oarlock {
 
 // X(name, type, default, about): type flag, integer or text. OARLOCK_<NAME> sets it, unless the process runs with
 // elevated privilege: then the environment is ignored.
-#define OAR_SETTINGS(X)                                                                                              \
-  X(trace, flag, 0, "print every op's way from the call to the kernel, file and line, to stderr")                    \
-  X(validate, flag, 0, "put the validation layer around plugins loaded from now on")                                 \
-  X(record, text, "", "write the ABI stream of plugins loaded from now on to this file, for oarlock replay")         \
+#define OAR_SETTINGS(X)                                                                                                \
+  X(trace, flag, 0, "print every op's way from the call to the kernel, file and line, to stderr")                      \
+  X(validate, flag, 0, "put the validation layer around plugins loaded from now on")                                   \
+  X(record, text, "", "write the ABI stream of plugins loaded from now on to this file, for oarlock replay")           \
   X(backends, text, "", "folders to search for plugins, separated by ':', instead of all others; set but empty: none") \
-  X(fallback, text, "warn", "an op that a device lacks may run on the host: off, warn, or a list of op names")       \
-  X(placement, flag, 0, "count the time of every op for the placement report")                                       \
-  X(log_level, integer, 2, "messages below it go nowhere: 0 debug, 1 info, 2 warning, 3 error")                      \
-  X(threads, integer, 0, "threads of one op on the host; 0: what OpenMP says")                                       \
-  X(kernel_cache, integer, 1024, "prepared kernels that a thread keeps; takes effect for threads that start later")  \
-  X(host_memory_limit, integer, 0, "bytes that tensors on the host may take; 0: what the machine has")               \
-  X(cache_limit, integer, 1073741824, "bytes of unused memory kept per device for reuse")                            \
-  X(sync_timeout_ms, integer, 60000, "how long a wait for a device may take before it is an error; 0: for ever")     \
+  X(fallback, text, "warn", "an op that a device lacks may run on the host: off, warn, or a list of op names")         \
+  X(placement, flag, 0, "count the time of every op for the placement report")                                         \
+  X(log_level, integer, 2, "messages below it go nowhere: 0 debug, 1 info, 2 warning, 3 error")                        \
+  X(threads, integer, 0, "threads of one op on the host; 0: what OpenMP says")                                         \
+  X(kernel_cache, integer, 1024, "prepared kernels that a thread keeps; takes effect for threads that start later")    \
+  X(host_memory_limit, integer, 0, "bytes that tensors on the host may take; 0: what the machine has")                 \
+  X(cache_limit, integer, 1073741824, "bytes of unused memory kept per device for reuse")                              \
+  X(sync_timeout_ms, integer, 60000, "how long a wait for a device may take before it is an error; 0: for ever")       \
   X(warn_reference_us, integer, 1000, "warn once per signature when the reference kernel takes longer; 0: never")
 
 namespace setting {
@@ -33,8 +33,8 @@ namespace setting {
 OAR_SETTINGS(X)
 #undef X
 
-void load_environment();      // once; any number of calls
-bool given(const char* name);   // set by the environment or the program, even if to nothing
+void load_environment();       // once; any number of calls
+bool given(const char* name);  // set by the environment or the program, even if to nothing
 }  // namespace setting
 
 // True if the process runs with more rights than its user has: no environment variable is believed then.

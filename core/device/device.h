@@ -23,14 +23,14 @@ struct Plugin;
 
 // What a plugin is given: a host of its own, so that logs and layers can tell plugins apart.
 struct PluginHost {
-  oar_host_t host;   // first, so that the two pointers are one
+  oar_host_t host;  // first, so that the two pointers are one
   Plugin* plugin;
 };
 
 struct Plugin {
   PluginInfo info;
   PluginHost host;
-  const oar_host_t* given_host = nullptr;   // host, or a layer around it: what the plugin was given
+  const oar_host_t* given_host = nullptr;  // host, or a layer around it: what the plugin was given
   const oar_plugin_t* query = nullptr;
   const oar_device_table_t* device = nullptr;
   const oar_memory_table_t* memory = nullptr;
@@ -56,7 +56,7 @@ struct Kernel {
   int priority;
 };
 struct KernelIndex {
-  std::vector<std::vector<Kernel>> by_op;   // by OpId; highest priority first
+  std::vector<std::vector<Kernel>> by_op;  // by OpId; highest priority first
   uint64_t generation = 0;
 };
 
@@ -65,8 +65,8 @@ struct Stream {
   DeviceState* device;
   oar_stream_t* handle;
   std::mutex lock;
-  std::unordered_map<Pack*, oar_stream_t*> pack_streams;   // stream_open of packs that another plugin's device uses
-  struct Pending {   // host memory that a copy still reads
+  std::unordered_map<Pack*, oar_stream_t*> pack_streams;  // stream_open of packs that another plugin's device uses
+  struct Pending {                                        // host memory that a copy still reads
     oar_event_t* event;
     Block block;
   };
@@ -75,17 +75,17 @@ struct Stream {
 
 struct DeviceState {
   int index = 0;
-  std::string name, kind, description;   // "sim:0", "sim"
-  Plugin* plugin = nullptr;              // null: the host
+  std::string name, kind, description;  // "sim:0", "sim"
+  Plugin* plugin = nullptr;             // null: the host
   oar_device_t* handle = nullptr;
   const oar_device_info_t* info = nullptr;
-  bool addressable = true;               // data is a pointer, arithmetic is fine
+  bool addressable = true;  // data is a pointer, arithmetic is fine
   bool host_access = true;
   uint64_t alignment = 64;
   DTypeSet storage_dtypes = ~DTypeSet(0);
   int32_t dlpack_kind = 1;
-  std::unique_ptr<BlockCache> memory;    // null: the host (host_memory.h), or the plugin pools itself
-  Stream* default_stream = nullptr;      // null: the host runs on the caller's thread
+  std::unique_ptr<BlockCache> memory;  // null: the host (host_memory.h), or the plugin pools itself
+  Stream* default_stream = nullptr;    // null: the host runs on the caller's thread
   std::vector<Pack*> packs;
   std::atomic<const KernelIndex*> kernels{nullptr};
   std::atomic<bool> lost{false};
@@ -94,15 +94,15 @@ struct DeviceState {
 
 // ---- registry.cc
 DeviceState& host_device();
-DeviceState& device_at(int index);                     // index of an existing device
+DeviceState& device_at(int index);  // index of an existing device
 int device_count();
 DeviceState* device_named(std::string_view name);      // null: none. "sim" is "sim:0"
 const KernelIndex& kernel_index(DeviceState& device);  // up to date with the packs
 void ensure_plugins_loaded();                          // once; the first call loads
 DeviceState& add_device(std::unique_ptr<DeviceState> device);
-Pack* add_pack(std::unique_ptr<Pack> pack);            // takes effect at plugins_changed
+Pack* add_pack(std::unique_ptr<Pack> pack);  // takes effect at plugins_changed
 void plugins_changed();
-std::string device_list();                             // "cpu, sim:0", for messages
+std::string device_list();  // "cpu, sim:0", for messages
 // The device that ops without operands (full, arange ...) make their results on; per thread.
 int& current_device();
 class DeviceScope {
@@ -126,12 +126,12 @@ void parallel_for(int64_t n, int64_t grain, void(OAR_CALL* body)(void*, int64_t,
 uint32_t thread_count();
 // After fork() devices and the thread pool are dead in the child.
 bool forked();
-void watch_fork();   // once, by the registry
+void watch_fork();  // once, by the registry
 
 // ---- stream.cc
-Stream* current_stream(DeviceState& device);           // of this thread; null for the host
+Stream* current_stream(DeviceState& device);  // of this thread; null for the host
 Result<Stream*> make_stream(DeviceState& device);
-Status synchronize(Stream& stream);                    // waits; the stream's error if it has one
+Status synchronize(Stream& stream);  // waits; the stream's error if it has one
 // Work enqueued on `later` from now on runs after what `earlier` holds now.
 Status order(Stream& earlier, Stream& later);
 // Copies through a stream. Host memory is staged, so the caller's may change at once.

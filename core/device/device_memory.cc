@@ -34,8 +34,9 @@ class DeviceCache final : public BlockCache {
 
 Status usable(DeviceState& d) {
   if (forked())
-    return {Code::unsupported, "memory on " + d.name + ": this process was forked after the device was opened. Start workers as "
-                                                       "threads or by spawning a new process."};
+    return {Code::unsupported, "memory on " + d.name +
+                                   ": this process was forked after the device was opened. Start workers as "
+                                   "threads or by spawning a new process."};
   if (d.lost.load(std::memory_order_relaxed))
     return {Code::device_lost, "memory on " + d.name + ": the device is lost. Start a new process."};
   return {};
@@ -51,7 +52,8 @@ Result<Block> device_allocate(DeviceState& d, uint64_t size_bytes, Stream* strea
   if (d.memory) return d.memory->allocate(size_bytes, stream);
   if (size_bytes == 0) return Block{};
   void* data = nullptr;
-  oar_status_t s = d.plugin->memory->alloc(d.handle, 0, size_bytes, d.alignment, stream ? stream->handle : nullptr, &data);
+  oar_status_t s =
+      d.plugin->memory->alloc(d.handle, 0, size_bytes, d.alignment, stream ? stream->handle : nullptr, &data);
   if (s != OAR_OK) return plugin_failure(*d.plugin, s, "memory on " + d.name);
   return Block{data, 0, size_bytes};
 }

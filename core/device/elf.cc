@@ -55,7 +55,8 @@ struct Image {
   // Place in the file of a virtual address; UINT64_MAX: in none.
   uint64_t place(uint64_t address) const {
     for (const auto& p : segments)
-      if (p.p_type == PT_LOAD && address >= p.p_vaddr && address - p.p_vaddr < p.p_filesz) return p.p_offset + (address - p.p_vaddr);
+      if (p.p_type == PT_LOAD && address >= p.p_vaddr && address - p.p_vaddr < p.p_filesz)
+        return p.p_offset + (address - p.p_vaddr);
     return UINT64_MAX;
   }
   std::string text(uint64_t at) const {
@@ -75,7 +76,8 @@ void read_note(const Mapping& file, const Elf64_Phdr& p, PluginFile& out) {
   for (int i = 0; i < 64 && at < end; ++i) {
     Elf64_Nhdr head;
     if (!file.read(at, &head)) return;
-    if (head.n_namesz == 8 && head.n_descsz == 8 && head.n_type == 1 && file.read(at, &note) && !std::memcmp(note.name, "Oarlock", 8)) {
+    if (head.n_namesz == 8 && head.n_descsz == 8 && head.n_type == 1 && file.read(at, &note) &&
+        !std::memcmp(note.name, "Oarlock", 8)) {
       out.has_note = true;
       out.abi_min = note.abi_min;
       out.abi_max = note.abi_max;
@@ -107,7 +109,8 @@ void read_dynamic(const Image& image, const Elf64_Phdr& p, PluginFile& out) {
   uint64_t strings = UINT64_MAX, symbols = UINT64_MAX, hash = UINT64_MAX, gnu_hash = UINT64_MAX;
   std::vector<uint64_t> needed;
   Elf64_Dyn d;
-  for (uint64_t at = p.p_offset; at < p.p_offset + p.p_filesz && image.file.read(at, &d) && d.d_tag != DT_NULL; at += sizeof d) {
+  for (uint64_t at = p.p_offset; at < p.p_offset + p.p_filesz && image.file.read(at, &d) && d.d_tag != DT_NULL;
+       at += sizeof d) {
     if (d.d_tag == DT_STRTAB) strings = image.place(d.d_un.d_ptr);
     if (d.d_tag == DT_SYMTAB) symbols = image.place(d.d_un.d_ptr);
     if (d.d_tag == DT_HASH) hash = image.place(d.d_un.d_ptr);
@@ -142,8 +145,9 @@ Result<PluginFile> inspect_plugin_file(const std::string& path) {
   if (!file.data || !file.read(0, &head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
     return Status(Code::bad_data, "it is not a shared library (no ELF header).");
   if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB || head.e_machine != kMachine)
-    return Status(Code::bad_data, std::string("it is built for ") + machine_name(head.e_machine) + ", this process is " +
-                                      machine_name(kMachine) + ". Get the vendor's build for this machine.");
+    return Status(Code::bad_data, std::string("it is built for ") + machine_name(head.e_machine) +
+                                      ", this process is " + machine_name(kMachine) +
+                                      ". Get the vendor's build for this machine.");
   if (head.e_type != ET_DYN) return Status(Code::bad_data, "it is not a shared library (its ELF type is another).");
   Image image{file, {}};
   for (uint32_t i = 0; i < head.e_phnum; ++i) {
@@ -151,14 +155,17 @@ Result<PluginFile> inspect_plugin_file(const std::string& path) {
     if (!file.read(head.e_phoff + uint64_t(i) * sizeof p, &p))
       return Status(Code::bad_data, "the file is cut short (its program headers are not in it). Copy it again.");
     if (p.p_type == PT_LOAD && (p.p_offset > file.size || p.p_filesz > file.size - p.p_offset))
-      return Status(Code::bad_data, "the file is cut short: it has " + std::to_string(file.size) + " bytes, a segment ends at " +
-                                        std::to_string(p.p_offset + p.p_filesz) + ". Copy it again.");
+      return Status(Code::bad_data, "the file is cut short: it has " + std::to_string(file.size) +
+                                        " bytes, a segment ends at " + std::to_string(p.p_offset + p.p_filesz) +
+                                        ". Copy it again.");
     image.segments.push_back(p);
   }
   PluginFile out;
   for (const auto& p : image.segments) {
-    if (p.p_type == PT_NOTE && !out.has_note && p.p_offset <= file.size && p.p_filesz <= file.size - p.p_offset) read_note(file, p, out);
-    if (p.p_type == PT_DYNAMIC && p.p_offset <= file.size && p.p_filesz <= file.size - p.p_offset) read_dynamic(image, p, out);
+    if (p.p_type == PT_NOTE && !out.has_note && p.p_offset <= file.size && p.p_filesz <= file.size - p.p_offset)
+      read_note(file, p, out);
+    if (p.p_type == PT_DYNAMIC && p.p_offset <= file.size && p.p_filesz <= file.size - p.p_offset)
+      read_dynamic(image, p, out);
   }
   return out;
 }

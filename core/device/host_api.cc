@@ -37,8 +37,8 @@ void* OAR_CALL host_alloc(const oar_host_t*, size_t size_bytes, size_t alignment
   return posix_memalign(&p, alignment, size_bytes ? size_bytes : 1) == 0 ? p : nullptr;
 }
 void OAR_CALL host_free(const oar_host_t*, void* memory) { std::free(memory); }
-void OAR_CALL host_parallel_for(const oar_host_t*, int64_t n, int64_t grain, void(OAR_CALL* body)(void*, int64_t, int64_t),
-                                void* context) {
+void OAR_CALL host_parallel_for(const oar_host_t*, int64_t n, int64_t grain,
+                                void(OAR_CALL* body)(void*, int64_t, int64_t), void* context) {
   parallel_for(n, grain, body, context);
 }
 uint32_t OAR_CALL host_thread_count(const oar_host_t*) { return thread_count(); }
@@ -49,7 +49,8 @@ oar_status_t OAR_CALL host_output_alloc(const oar_host_t*, const oar_frame_t* fr
 oar_status_t OAR_CALL host_kv_put(const oar_host_t* host, oar_kv_t*, oar_str_t, oar_str_t) {
   return host_error_set(host, OAR_UNSUPPORTED, 0, OAR_STR("kv_put: this process belongs to no group of ranks"));
 }
-oar_status_t OAR_CALL host_kv_get(const oar_host_t* host, oar_kv_t*, oar_str_t, uint64_t, void*, size_t, size_t* out_size) {
+oar_status_t OAR_CALL host_kv_get(const oar_host_t* host, oar_kv_t*, oar_str_t, uint64_t, void*, size_t,
+                                  size_t* out_size) {
   if (out_size) *out_size = 0;
   return host_error_set(host, OAR_UNSUPPORTED, 0, OAR_STR("kv_get: this process belongs to no group of ranks"));
 }

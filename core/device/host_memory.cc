@@ -90,7 +90,7 @@ thread_local Store* thread_store::tls_store = nullptr;
 Store* thread_store::make() {
   static std::once_flag once;
   std::call_once(once, [] { pthread_key_create(&store_key, drain); });
-  if (tls_ended) return nullptr;   // another destructor of this thread still frees: go without
+  if (tls_ended) return nullptr;  // another destructor of this thread still frees: go without
   tls_store = new Store;
   pthread_setspecific(store_key, tls_store);
   return tls_store;
@@ -138,7 +138,7 @@ MemoryStats host_stats() {
 }
 
 void* thread_store::slow_allocate(size_t size_bytes) {
-  if (get() && tls_store) {   // the store may just have been made
+  if (get() && tls_store) {  // the store may just have been made
     uint32_t c = uint32_t((size_bytes + 31) / 32 - 1);
     if (c < kObjectClasses)
       if (void* p = pop(tls_store->objects[c])) {

@@ -11,6 +11,6 @@ namespace oarlock {
 Result<Block> host_allocate(uint64_t size_bytes);
 void host_free(const Block& block) noexcept;
 BlockCache& host_memory();
-MemoryStats host_stats();   // with what this thread holds settled
+MemoryStats host_stats();  // with what this thread holds settled
 
 }  // namespace oarlock

@@ -23,7 +23,7 @@ namespace {
 
 struct Loaded {
   std::mutex lock;
-  std::vector<Plugin*> all;       // whatever their state, in the order found
+  std::vector<Plugin*> all;  // whatever their state, in the order found
 };
 Loaded& loaded() {
   static Loaded* l = new Loaded;
@@ -51,11 +51,13 @@ struct Need {
   const char* name;
   bool there;
 };
-#define OAR_NEED(field) Need{#field, OAR_HAS(t, field) && t->field != nullptr}
+#define OAR_NEED(field) \
+  Need { #field, OAR_HAS(t, field) && t->field != nullptr }
 template <size_t N>
 Status needs(const char* table, const Need (&list)[N]) {
   for (const auto& n : list)
-    if (!n.there) return {Code::bad_data, std::string("its ") + table + " table lacks the required function " + n.name + "."};
+    if (!n.there)
+      return {Code::bad_data, std::string("its ") + table + " table lacks the required function " + n.name + "."};
   return {};
 }
 
@@ -65,8 +67,8 @@ Status check_table(Plugin& p, const TableName& row, const void* table) {
   } head;
   std::memcpy(&head, table, sizeof head);
   if (head.struct_size < sizeof head)
-    return {Code::bad_data, std::string("its ") + row.name + " table says struct_size " + std::to_string(head.struct_size) +
-                                "; it has to be sizeof the struct."};
+    return {Code::bad_data, std::string("its ") + row.name + " table says struct_size " +
+                                std::to_string(head.struct_size) + "; it has to be sizeof the struct."};
   if (head.version == 0 || head.version > row.version)
     return {Code::bad_data, std::string("its ") + row.name + " table has version " + std::to_string(head.version) +
                                 ", asked for 1-" + std::to_string(row.version) + "."};
@@ -82,8 +84,9 @@ Status check_table(Plugin& p, const TableName& row, const void* table) {
     }
     case OAR_TABLE_STREAM: {
       auto* t = p.stream = static_cast<const oar_stream_table_t*>(table);
-      return needs("stream", {OAR_NEED(create), OAR_NEED(destroy), OAR_NEED(event_create), OAR_NEED(event_destroy), OAR_NEED(event_record),
-                              OAR_NEED(event_wait), OAR_NEED(event_query), OAR_NEED(event_sync)});
+      return needs("stream",
+                   {OAR_NEED(create), OAR_NEED(destroy), OAR_NEED(event_create), OAR_NEED(event_destroy),
+                    OAR_NEED(event_record), OAR_NEED(event_wait), OAR_NEED(event_query), OAR_NEED(event_sync)});
     }
     case OAR_TABLE_PACK: {
       auto* t = p.pack = static_cast<const oar_pack_table_t*>(table);
@@ -99,7 +102,8 @@ Status check_table(Plugin& p, const TableName& row, const void* table) {
     }
     case OAR_TABLE_COMM: {
       auto* t = p.comm = static_cast<const oar_comm_table_t*>(table);
-      return needs("comm", {OAR_NEED(create), OAR_NEED(destroy), OAR_NEED(submit), OAR_NEED(async_error), OAR_NEED(abort)});
+      return needs("comm",
+                   {OAR_NEED(create), OAR_NEED(destroy), OAR_NEED(submit), OAR_NEED(async_error), OAR_NEED(abort)});
     }
     default: {
       auto* t = p.profiler = static_cast<const oar_profiler_table_t*>(table);
@@ -114,7 +118,8 @@ Status check_kernels(Plugin& p) {
   const oar_kernel_decl_t* const* decls = nullptr;
   oar_status_t s = p.kernel->declarations(nullptr, &n, &decls);
   if (s != OAR_OK) return plugin_failure(p, s, "kernel.declarations");
-  if (n > 100'000 || (n && !decls)) return {Code::bad_data, "it declares " + std::to_string(n) + " kernels, which can't be."};
+  if (n > 100'000 || (n && !decls))
+    return {Code::bad_data, "it declares " + std::to_string(n) + " kernels, which can't be."};
   for (uint32_t i = 0; i < n; ++i) {
     const oar_kernel_decl_t* d = decls[i];
     std::string which = "its kernel " + std::to_string(i);
@@ -124,7 +129,8 @@ Status check_kernels(Plugin& p) {
       return {Code::bad_data, which + " says op versions " + range(d->op_min, d->op_max) + "; they count from 1."};
     if (d->n_masks == 0 || !d->dtypes) return {Code::bad_data, which + " has no dtype masks."};
     bool run = OAR_HAS(d, run) && d->run, prepared = d->prepare && d->launch && d->release;
-    if (run == prepared) return {Code::bad_data, which + " has to give run alone, or prepare, launch and release together."};
+    if (run == prepared)
+      return {Code::bad_data, which + " has to give run alone, or prepare, launch and release together."};
   }
   p.info.kernel_count = int(n);
   return {};
@@ -139,8 +145,8 @@ Status open_devices(Plugin& p) {
   if (n > 64 || (n && !infos)) return {Code::bad_data, "it lists " + std::to_string(n) + " devices, which can't be."};
   for (uint32_t i = 0; i < n; ++i) {
     const oar_device_info_t* info = infos[i];
-    if (!info || info->struct_size == 0 || info->kind.size == 0 || info->kind.size > 64 || info->n_spaces == 0 || !info->spaces ||
-        !info->spaces[0])
+    if (!info || info->struct_size == 0 || info->kind.size == 0 || info->kind.size > 64 || info->n_spaces == 0 ||
+        !info->spaces || !info->spaces[0])
       return {Code::bad_data, "its device " + std::to_string(i) + " has no kind or no memory space."};
     auto d = std::make_unique<DeviceState>();
     d->kind = text(info->kind);
@@ -182,19 +188,29 @@ void open_pack(Plugin& p, DeviceState& d) {
   static const oar_space_info_t host_space = {sizeof(oar_space_info_t), OAR_SPACE_ADDRESSABLE | OAR_SPACE_HOST_ACCESS,
                                               OAR_STR("ram"), 0, 64};
   static const oar_space_info_t* const host_spaces[] = {&host_space};
-  static const oar_device_info_t host_info = {
-      sizeof(oar_device_info_t), 1, OAR_STR("cpu"), OAR_STR("host CPU"), {nullptr, 0}, {nullptr, 0}, 1, 1, host_spaces, ~0ull, ~0ull};
+  static const oar_device_info_t host_info = {sizeof(oar_device_info_t),
+                                              1,
+                                              OAR_STR("cpu"),
+                                              OAR_STR("host CPU"),
+                                              {nullptr, 0},
+                                              {nullptr, 0},
+                                              1,
+                                              1,
+                                              host_spaces,
+                                              ~0ull,
+                                              ~0ull};
   oar_device_ref_t ref{};
   ref.struct_size = sizeof ref;
   ref.index = uint32_t(d.index);
   ref.info = d.is_host() ? &host_info : d.info;
   if (d.plugin == &p) ref.device = d.handle;
-  else if (d.plugin && OAR_HAS(d.plugin->device, native) && d.plugin->device->native) ref.native = d.plugin->device->native(d.handle);
+  else if (d.plugin && OAR_HAS(d.plugin->device, native) && d.plugin->device->native)
+    ref.native = d.plugin->device->native(d.handle);
   oar_options_t options{};
   options.struct_size = sizeof options;
   oar_pack_t* handle = nullptr;
   oar_status_t s = p.pack->open(p.given_host, &ref, &options, &handle);
-  if (s > 0) return;   // refused: nothing for that device
+  if (s > 0) return;  // refused: nothing for that device
   if (s != OAR_OK) {
     p.info.warnings.push_back(std::string(plugin_failure(p, s, "pack.open on " + d.name).text()));
     return;
@@ -208,7 +224,7 @@ const oar_plugin_t* wrap_in_layers(const oar_plugin_t* q, const oar_host_t* host
   if (std::string file = setting::record(); !file.empty()) {
     static Recorder* recorder = [&]() -> Recorder* {
       Result<std::unique_ptr<Recorder>> made = Recorder::create(file);
-      if (made) return made->release();   // for the life of the process
+      if (made) return made->release();  // for the life of the process
       log(OAR_LOG_ERROR, "setting record: " + std::string(made.status().text()));
       return nullptr;
     }();
@@ -225,12 +241,14 @@ Status take(Plugin& p) {
   if (!file) return std::move(file.status());
   auto speaks = [](uint32_t low, uint32_t high) { return low <= OAR_ABI_VERSION && OAR_ABI_VERSION <= high; };
   auto other_age = [&](uint32_t low, uint32_t high) {
-    return Status(Code::unsupported, "it speaks ABI " + range(low, high) + ", this core speaks " + std::to_string(OAR_ABI_VERSION) +
-                                         (low > OAR_ABI_VERSION ? ". Update Oarlock." : ". Ask the vendor for a newer build."));
+    return Status(Code::unsupported,
+                  "it speaks ABI " + range(low, high) + ", this core speaks " + std::to_string(OAR_ABI_VERSION) +
+                      (low > OAR_ABI_VERSION ? ". Update Oarlock." : ". Ask the vendor for a newer build."));
   };
   if (file->has_note) {
     if (file->abi_min == 0 || file->abi_max < file->abi_min)
-      return {Code::bad_data, "its ELF note says ABI " + range(file->abi_min, file->abi_max) + "; versions count from 1."};
+      return {Code::bad_data,
+              "its ELF note says ABI " + range(file->abi_min, file->abi_max) + "; versions count from 1."};
     if (!speaks(file->abi_min, file->abi_max)) return other_age(file->abi_min, file->abi_max);
   }
   bool found = false;
@@ -240,10 +258,12 @@ Status take(Plugin& p) {
     std::string more;
     for (size_t i = 0, named = 0; i < file->exports.size() && named < 10; ++i)
       if (file->exports[i] != "oar_plugin_query") more += (named++ ? ", " : "") + file->exports[i];
-    p.info.warnings.push_back("exports " + std::to_string(file->exports.size()) + " symbols, one is right; also: " + more);
+    p.info.warnings.push_back("exports " + std::to_string(file->exports.size()) +
+                              " symbols, one is right; also: " + more);
   }
   for (const auto& n : file->needed)
-    if (n.rfind("liboarlock", 0) == 0) return {Code::bad_data, "it links " + n + "; a plugin links nothing of Oarlock."};
+    if (n.rfind("liboarlock", 0) == 0)
+      return {Code::bad_data, "it links " + n + "; a plugin links nothing of Oarlock."};
   OAR_TRY(check_manifest(path, *file));
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
@@ -255,14 +275,17 @@ Status take(Plugin& p) {
   const oar_plugin_t* q = nullptr;
   oar_status_t s = query(p.given_host, &q);
   if (s != OAR_OK) return plugin_failure(p, s, "oar_plugin_query");
-  if (!q || !OAR_HAS(q, get_table) || !q->get_table) return {Code::bad_data, "oar_plugin_query gave no description with get_table."};
+  if (!q || !OAR_HAS(q, get_table) || !q->get_table)
+    return {Code::bad_data, "oar_plugin_query gave no description with get_table."};
   if (q->abi_min == 0 || q->abi_max < q->abi_min)
-    return {Code::bad_data, "it says ABI " + range(q->abi_min, q->abi_max) + "; versions count from 1 (zero means forgotten)."};
+    return {Code::bad_data,
+            "it says ABI " + range(q->abi_min, q->abi_max) + "; versions count from 1 (zero means forgotten)."};
   if (!speaks(q->abi_min, q->abi_max)) return other_age(q->abi_min, q->abi_max);
   if (file->has_note && (q->abi_min != file->abi_min || q->abi_max != file->abi_max))
-    return {Code::bad_data, "its ELF note says ABI " + range(file->abi_min, file->abi_max) + ", oar_plugin_query says " +
-                                range(q->abi_min, q->abi_max) + "."};
-  if (!file->has_note) p.info.warnings.push_back("has no ELF note, so its version was learnt by running it (OAR_PLUGIN_NOTE)");
+    return {Code::bad_data, "its ELF note says ABI " + range(file->abi_min, file->abi_max) +
+                                ", oar_plugin_query says " + range(q->abi_min, q->abi_max) + "."};
+  if (!file->has_note)
+    p.info.warnings.push_back("has no ELF note, so its version was learnt by running it (OAR_PLUGIN_NOTE)");
   p.info.name = text(q->name);
   p.info.vendor = text(q->vendor);
   p.info.version = text(q->version);
@@ -273,15 +296,18 @@ Status take(Plugin& p) {
   if (p.info.name.empty()) return {Code::bad_data, "it has no name."};
   for (Plugin* other : loaded().all)
     if (other != &p && other->info.state == PluginState::loaded && other->info.name == p.info.name)
-      return {Code::refused, "a plugin named " + p.info.name + " is loaded already, from " + other->info.path + ". Remove one of the two."};
+      return {Code::refused, "a plugin named " + p.info.name + " is loaded already, from " + other->info.path +
+                                 ". Remove one of the two."};
   p.query = wrap_in_layers(q, p.given_host);
   for (const TableName& row : kTables)
-    if (const void* table = p.query->get_table(p.given_host, row.id, 1, row.version)) OAR_TRY(check_table(p, row, table));
+    if (const void* table = p.query->get_table(p.given_host, row.id, 1, row.version))
+      OAR_TRY(check_table(p, row, table));
   bool whole_device = p.device && p.memory && p.stream && p.pack && (p.kernel || p.graph);
   bool pack_only = !p.device && p.pack && (p.kernel || p.graph), comm_only = p.comm && !p.device && !p.pack;
   if (!whole_device && !pack_only && !comm_only)
-    return {Code::bad_data, "its tables make no whole: device, memory, stream, pack and kernel or graph; or pack and kernel or "
-                            "graph; or comm alone."};
+    return {Code::bad_data,
+            "its tables make no whole: device, memory, stream, pack and kernel or graph; or pack and kernel or "
+            "graph; or comm alone."};
   OAR_TRY(check_kernels(p));
   return open_devices(p);
 }
@@ -359,15 +385,16 @@ PluginInfo probe_plugin(std::string_view path, int timeout_ms) {
     Plugin& p = load_file(info.path, "explicit");
     if (p.info.state == PluginState::loaded && p.pack) open_pack(p, host_device());
     std::replace(p.info.reason.begin(), p.info.reason.end(), '\n', ' ');
-    std::string out = std::to_string(int(p.info.state)) + '\n' + p.info.name + '\n' + p.info.vendor + '\n' + p.info.version + '\n' +
-                      p.info.reason + '\n';
+    std::string out = std::to_string(int(p.info.state)) + '\n' + p.info.name + '\n' + p.info.vendor + '\n' +
+                      p.info.version + '\n' + p.info.reason + '\n';
     for (auto& t : p.info.tables) out += t + ',';
     out += '\n';
     for (auto& d : p.info.devices) out += d + ',';
     out += '\n';
     for (auto& w : p.info.warnings) out += w + ';';
-    out += '\n' + std::to_string(p.info.kernel_count) + '\n' + p.info.build_target + '\n' + std::to_string(p.info.abi_min) + '\n' +
-           std::to_string(p.info.abi_max) + '\n' + std::to_string(p.info.abi_minor) + '\n' + std::to_string(p.info.load_ms) + '\n';
+    out += '\n' + std::to_string(p.info.kernel_count) + '\n' + p.info.build_target + '\n' +
+           std::to_string(p.info.abi_min) + '\n' + std::to_string(p.info.abi_max) + '\n' +
+           std::to_string(p.info.abi_minor) + '\n' + std::to_string(p.info.load_ms) + '\n';
     for (size_t at = 0; at < out.size();) {
       ssize_t n = write(pipe_ends[1], out.data() + at, out.size() - at);
       if (n <= 0) break;

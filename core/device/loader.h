@@ -15,8 +15,8 @@ void load_search_path();
 struct PluginFile {
   bool has_note = false;
   uint32_t abi_min = 0, abi_max = 0;
-  std::vector<std::string> exports;    // defined dynamic symbols
-  std::vector<std::string> needed;     // libraries it links
+  std::vector<std::string> exports;  // defined dynamic symbols
+  std::vector<std::string> needed;   // libraries it links
 };
 // Reads the ELF headers, the note and the dynamic symbols; bounds-checked, runs nothing. The text says what is wrong: not
 // ELF, another architecture, shorter than its segments.
@@ -24,7 +24,7 @@ Result<PluginFile> inspect_plugin_file(const std::string& path);
 
 // Refuses files and folders that others than root and this user could have written. search.cc
 Status check_owner(const std::string& path);
-std::vector<std::string> plugin_files(const std::string& folder);   // *.so, sorted
+std::vector<std::string> plugin_files(const std::string& folder);  // *.so, sorted
 // The JSON manifest beside a plugin (its path with .json for .so), if there is one: name, abi [min, max], architecture,
 // depends. Ok when there is none.
 Status check_manifest(const std::string& path, const PluginFile& file);

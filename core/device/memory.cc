@@ -10,9 +10,9 @@ namespace oarlock {
 SizeClass size_class(uint64_t bytes) {
   if (bytes <= 64) return {0, 64};
   uint64_t step = std::bit_floor(bytes - 1) / 4;
-  if (step < 64) step = 64;   // every block begins on 64 bytes
+  if (step < 64) step = 64;  // every block begins on 64 bytes
   uint64_t size = (bytes + step - 1) / step * step;
-  uint32_t power = uint32_t(std::bit_width(size - 1));   // 2^(power-1) < size <= 2^power
+  uint32_t power = uint32_t(std::bit_width(size - 1));  // 2^(power-1) < size <= 2^power
   uint64_t base = uint64_t(1) << (power - 1);
   return {(power - 7) * 4 + uint32_t((size - base) / (base / 4)), size};
 }
@@ -20,7 +20,8 @@ SizeClass size_class(uint64_t bytes) {
 Result<Block> BlockCache::allocate(uint64_t size_bytes, Stream* stream) {
   if (size_bytes == 0) return Block{};
   if (size_bytes > (uint64_t(1) << 60))
-    return Status(Code::out_of_memory, "memory: " + std::to_string(size_bytes) + " bytes are more than any device has.");
+    return Status(Code::out_of_memory,
+                  "memory: " + std::to_string(size_bytes) + " bytes are more than any device has.");
   SizeClass c = size_class(size_bytes);
   std::lock_guard hold(lock_);
   Key key{stream, c.index};
@@ -44,7 +45,7 @@ Status BlockCache::refill(const Key& key, uint64_t size_bytes, Block* out) {
   uint64_t want = small ? kChunk : size_bytes;
   Block chunk;
   Status s = system_allocate(want, &chunk);
-  if (!s.ok()) {   // what is cached may be enough
+  if (!s.ok()) {  // what is cached may be enough
     trim_locked();
     s = system_allocate(want, &chunk);
     if (!s.ok()) {
@@ -82,12 +83,13 @@ void BlockCache::free(const Block& block, Stream* stream) {
   mark_free(block);
   free_[{stream, size_class(block.size_bytes).index}].push_back(block);
   cached_ += block.size_bytes;
-  if (cached_ > uint64_t(setting::cache_limit.load(std::memory_order_relaxed)) && block.size_bytes > kCut) trim_locked();
+  if (cached_ > uint64_t(setting::cache_limit.load(std::memory_order_relaxed)) && block.size_bytes > kCut)
+    trim_locked();
 }
 
 void BlockCache::trim_locked() {
   for (auto& [key, list] : free_) {
-    if (list.empty() || list.front().size_bytes <= kCut) continue;   // pieces of chunks stay
+    if (list.empty() || list.front().size_bytes <= kCut) continue;  // pieces of chunks stay
     for (const Block& b : list) {
       cached_ -= b.size_bytes;
       reserved_ -= b.size_bytes;

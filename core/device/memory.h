@@ -17,7 +17,7 @@ struct Stream;
 struct Block {
   void* data = nullptr;
   uint64_t byte_offset = 0;
-  uint64_t size_bytes = 0;   // what it really holds
+  uint64_t size_bytes = 0;  // what it really holds
 };
 
 // Sizes are rounded up to a class: multiples of 64 bytes, four between one power of two and the next; from 320 bytes on at
@@ -35,7 +35,7 @@ class BlockCache {
   // size_bytes 0 gives an empty block. stream: whose work will use it first (null on the host).
   Result<Block> allocate(uint64_t size_bytes, Stream* stream);
   void free(const Block& block, Stream* stream);
-  void trim();   // gives back what can be given back
+  void trim();  // gives back what can be given back
   MemoryStats stats();
   void reset_peak();
 

@@ -84,7 +84,7 @@ const KernelIndex& kernel_index(DeviceState& device) {
   const KernelIndex* have = device.kernels.load(std::memory_order_acquire);
   if (have && have->generation == now && have->by_op.size() == size_t(op::op_count())) return *have;
   std::lock_guard hold(registry().lock);
-  auto* index = new KernelIndex;   // the one before stays: another thread may be reading it
+  auto* index = new KernelIndex;  // the one before stays: another thread may be reading it
   index->generation = now;
   index->by_op.resize(size_t(op::op_count()));
   for (Pack* pack : device.packs) {
@@ -93,14 +93,15 @@ const KernelIndex& kernel_index(DeviceState& device) {
     if (!pack->plugin->kernel || pack->plugin->kernel->declarations(pack->handle, &n, &decls) != OAR_OK) continue;
     for (uint32_t i = 0; i < n; ++i) {
       op::OpId id = op::find_op({decls[i]->op.data, decls[i]->op.size});
-      if (id == op::kNoOp) continue;   // a newer core's op: not ours
+      if (id == op::kNoOp) continue;  // a newer core's op: not ours
       int version = op::op_at(id).def->version;
       if (int(decls[i]->op_min) > version || int(decls[i]->op_max) < 1) continue;
       index->by_op[id].push_back({pack, decls[i], decls[i]->priority});
     }
   }
   for (auto& list : index->by_op)
-    std::stable_sort(list.begin(), list.end(), [](const Kernel& a, const Kernel& b) { return a.priority > b.priority; });
+    std::stable_sort(list.begin(), list.end(),
+                     [](const Kernel& a, const Kernel& b) { return a.priority > b.priority; });
   device.kernels.store(index, std::memory_order_release);
   return *index;
 }
@@ -109,7 +110,7 @@ void ensure_plugins_loaded() {
   if (plugins_loaded.load(std::memory_order_acquire)) return;
   static std::recursive_mutex* once = new std::recursive_mutex;
   std::lock_guard hold(*once);
-  static bool begun = false;   // a plugin's open may call back here
+  static bool begun = false;  // a plugin's open may call back here
   if (begun) return;
   begun = true;
   load_search_path();

@@ -25,7 +25,8 @@ std::string folder_of(const std::string& path) {
 std::string library_folder() {
   Dl_info where{};
   char real[PATH_MAX];
-  if (!dladdr(reinterpret_cast<void*>(&plugin_files), &where) || !where.dli_fname || !realpath(where.dli_fname, real)) return "";
+  if (!dladdr(reinterpret_cast<void*>(&plugin_files), &where) || !where.dli_fname || !realpath(where.dli_fname, real))
+    return "";
   return folder_of(real);
 }
 std::string program_folder() {
@@ -64,8 +65,10 @@ std::vector<SearchFolder> plugin_search_path() {
   std::string program = program_folder(), library = library_folder();
   if (!program.empty()) add(program + "/oarlock-backends", "application");
   if (!elevated_privilege()) {
-    if (const char* data = std::getenv("XDG_DATA_HOME"); data && *data == '/') add(std::string(data) + "/oarlock/backends", "user");
-    else if (const char* home = std::getenv("HOME"); home && *home == '/') add(std::string(home) + "/.local/share/oarlock/backends", "user");
+    if (const char* data = std::getenv("XDG_DATA_HOME"); data && *data == '/')
+      add(std::string(data) + "/oarlock/backends", "user");
+    else if (const char* home = std::getenv("HOME"); home && *home == '/')
+      add(std::string(home) + "/.local/share/oarlock/backends", "user");
   }
   if (!library.empty()) {
     add(library + "/oarlock/backends", "system");
@@ -91,11 +94,13 @@ std::vector<std::string> plugin_files(const std::string& folder) {
 
 Status check_owner(const std::string& path) {
   char real[PATH_MAX];
-  if (!realpath(path.c_str(), real)) return {Code::bad_data, "the file can't be found: " + std::string(std::strerror(errno)) + "."};
+  if (!realpath(path.c_str(), real))
+    return {Code::bad_data, "the file can't be found: " + std::string(std::strerror(errno)) + "."};
   struct stat st {};
   if (stat(real, &st) != 0 || !S_ISREG(st.st_mode)) return {Code::bad_data, "it is not a regular file."};
   if (st.st_uid != 0 && st.st_uid != geteuid())
-    return {Code::refused, "it belongs to another user (uid " + std::to_string(st.st_uid) + "). chown it to root or to yourself."};
+    return {Code::refused,
+            "it belongs to another user (uid " + std::to_string(st.st_uid) + "). chown it to root or to yourself."};
   if (st.st_mode & S_IWOTH) return {Code::refused, "everyone may write to it. Run: chmod o-w " + std::string(real)};
   std::string folder = folder_of(real);
   if (stat(folder.c_str(), &st) == 0 && (st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))

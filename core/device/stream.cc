@@ -12,9 +12,10 @@ namespace {
 
 Status usable(const DeviceState& device, std::string_view what) {
   if (forked())
-    return {Code::unsupported, std::string(what) + " on " + device.name +
-                                   ": this process was forked after the device was opened. Start workers as threads or by "
-                                   "spawning a new process."};
+    return {Code::unsupported,
+            std::string(what) + " on " + device.name +
+                ": this process was forked after the device was opened. Start workers as threads or by "
+                "spawning a new process."};
   if (device.lost.load(std::memory_order_relaxed))
     return {Code::device_lost, std::string(what) + " on " + device.name +
                                    ": the device is lost. Its tensors can't be read any more; start a new process."};
@@ -43,7 +44,8 @@ void collect(Stream& s) {
   clear_plugin_error();
 }
 
-oar_region_t region(void* dst, uint64_t dst_offset, bool dst_host, void* src, uint64_t src_offset, bool src_host, uint64_t bytes) {
+oar_region_t region(void* dst, uint64_t dst_offset, bool dst_host, void* src, uint64_t src_offset, bool src_host,
+                    uint64_t bytes) {
   oar_region_t r{};
   r.struct_size = sizeof r;
   r.dst = dst;
@@ -155,7 +157,7 @@ Status order(Stream& earlier, Stream& later) {
   std::lock_guard hold(later.lock);
   if (status == OAR_OK) status = t.event_wait(later.handle, event);
   if (status != OAR_OK) return failure(*earlier.device, status, "event");
-  later.pending.push_back({event, {}});   // destroyed once it has passed
+  later.pending.push_back({event, {}});  // destroyed once it has passed
   return {};
 }
 
@@ -213,7 +215,8 @@ oar_stream_t* stream_for(Stream& s, Pack* pack) {
   auto [it, fresh] = s.pack_streams.try_emplace(pack, nullptr);
   if (fresh && OAR_HAS(pack->plugin->pack, stream_open) && pack->plugin->pack->stream_open) {
     const auto& t = *s.device->plugin->stream;
-    pack->plugin->pack->stream_open(pack->handle, OAR_HAS(&t, native) && t.native ? t.native(s.handle) : nullptr, &it->second);
+    pack->plugin->pack->stream_open(pack->handle, OAR_HAS(&t, native) && t.native ? t.native(s.handle) : nullptr,
+                                    &it->second);
   }
   return it->second;
 }

@@ -25,7 +25,7 @@ namespace oarlock::thread_store {
 inline constexpr uint32_t kClasses = 37;
 inline constexpr uint64_t kSmall = 32u << 10;
 inline constexpr int kKeep = 64;
-inline constexpr uint32_t kObjectClasses = 24;   // multiples of 32 bytes
+inline constexpr uint32_t kObjectClasses = 24;  // multiples of 32 bytes
 struct Store {
   struct List {
     void* head = nullptr;
@@ -37,11 +37,11 @@ struct Store {
 // An initial-exec pointer: 1 ns against 4 for a thread_local with a destructor. The key's destructor empties the store of
 // a thread that ends; the main thread's stays, since nothing is torn down at exit.
 __attribute__((tls_model("initial-exec"))) extern thread_local Store* tls_store;
-Store* make();   // null: the thread is ending
+Store* make();  // null: the thread is ending
 inline Store* get() { return tls_store ? tls_store : make(); }
 
 #ifdef OAR_ASAN
-struct Poke {   // links live in poisoned memory
+struct Poke {  // links live in poisoned memory
   explicit Poke(void* p) : p_(p) { ASAN_UNPOISON_MEMORY_REGION(p_, sizeof(void*)); }
   ~Poke() { ASAN_POISON_MEMORY_REGION(p_, sizeof(void*)); }
   void* p_;
@@ -88,7 +88,8 @@ inline void* object_allocate(size_t size_bytes) {
 }
 inline void object_free(void* p, size_t size_bytes) noexcept {
   uint32_t c = uint32_t((size_bytes + 31) / 32 - 1);
-  if (thread_store::tls_store && c < thread_store::kObjectClasses && thread_store::tls_store->objects[c].n < 4096) [[likely]] {
+  if (thread_store::tls_store && c < thread_store::kObjectClasses && thread_store::tls_store->objects[c].n < 4096)
+      [[likely]] {
     ASAN_POISON_MEMORY_REGION(p, (c + 1) * 32);
     thread_store::push(thread_store::tls_store->objects[c], p);
     return;

@@ -24,7 +24,6 @@ AllCaches& all() {
 __attribute__((tls_model("initial-exec"))) thread_local Cache* tls_cache = nullptr;
 pthread_key_t cache_key;
 
-
 }  // namespace
 
 const char* route_name(Kind kind) {
@@ -76,7 +75,8 @@ struct CacheOwner {
 };
 Cache& Cache::of_thread() {
   Cache* c = tls_cache;
-  if (!c) [[unlikely]] c = CacheOwner::make();
+  if (!c) [[unlikely]]
+    c = CacheOwner::make();
   return *c;
 }
 
@@ -140,7 +140,7 @@ void Cache::remove(Entry* entry) {
   for (int i = 0; i < kWays; ++i)
     if (set[i].get() == entry) {
       old = std::move(set[i]);
-      for (int k = i; k + 1 < kWays; ++k) set[k] = std::move(set[k + 1]);   // no holes: find stops at one
+      for (int k = i; k + 1 < kWays; ++k) set[k] = std::move(set[k + 1]);  // no holes: find stops at one
       break;
     }
   if (old) forget(old.get());

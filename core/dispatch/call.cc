@@ -19,7 +19,9 @@ Status check_operands(const Call& c) {
   int most = c.op.variadic ? c.n_inputs : def.inputs.count;
   if (c.n_inputs < c.op.required_inputs || c.n_inputs > most)
     return invalid(std::string(def.name) + ": takes " + std::to_string(c.op.required_inputs) +
-                   (most == c.op.required_inputs && !c.op.variadic ? "" : c.op.variadic ? " or more" : " to " + std::to_string(most)) +
+                   (most == c.op.required_inputs && !c.op.variadic ? ""
+                    : c.op.variadic                                ? " or more"
+                                                                   : " to " + std::to_string(most)) +
                    " operands, given " + std::to_string(c.n_inputs) + ".");
   for (int i = 0; i < c.n_inputs; ++i) {
     const TensorImpl* t = c.inputs[i];
@@ -51,8 +53,9 @@ Status find_device(Call& c) {
       device = c.inputs[i]->device;
       first = i;
     } else if (device != c.inputs[i]->device) [[unlikely]] {
-      return invalid(std::string(c.op.def->name) + ": devices disagree: " + operand(c.op, first) + " is on " + device->name + ", " +
-                     operand(c.op, i) + " is on " + c.inputs[i]->device->name + ". Move one of them with .to(...).");
+      return invalid(std::string(c.op.def->name) + ": devices disagree: " + operand(c.op, first) + " is on " +
+                     device->name + ", " + operand(c.op, i) + " is on " + c.inputs[i]->device->name +
+                     ". Move one of them with .to(...).");
     }
   }
   c.device = device ? device : &device_at(current_device());
@@ -60,7 +63,8 @@ Status find_device(Call& c) {
 }
 
 Status call_with(Call& c, std::vector<Tensor>& outputs) {
-  if (trace::active() & trace::kUnread) [[unlikely]] trace::read_settings();
+  if (trace::active() & trace::kUnread) [[unlikely]]
+    trace::read_settings();
   const op::OpDef& def = *c.op.def;
   OAR_TRY(check_operands(c));
   OAR_TRY(find_device(c));
@@ -68,7 +72,9 @@ Status call_with(Call& c, std::vector<Tensor>& outputs) {
   if (trace::active()) [[unlikely]] {
     std::string text = std::string(def.name) + "(";
     for (int i = 0; i < c.n_inputs; ++i)
-      text += (i ? ", " : "") + (c.inputs[i] ? std::string(to_string(c.inputs[i]->dtype)) + to_string(c.inputs[i]->shape) : std::string("none"));
+      text +=
+          (i ? ", " : "") + (c.inputs[i] ? std::string(to_string(c.inputs[i]->dtype)) + to_string(c.inputs[i]->shape)
+                                         : std::string("none"));
     OAR_TRACE_STOP(text + ") on " + c.device->name + (wanted ? ", recorded for gradients" : ""));
   }
   if (grad_mode() && c.op.mutated)
@@ -85,7 +91,7 @@ Status call_with(Call& c, std::vector<Tensor>& outputs) {
   } else {
     c.decompose = wanted && !def.gradient && def.decompose;
     c.with_hidden = wanted && def.gradient;
-    if (wanted) {   // the casts are calls of their own on the tape
+    if (wanted) {  // the casts are calls of their own on the tape
       std::vector<Tensor> keep;
       std::vector<TensorImpl*> cast;
       OAR_TRY(promote_operands(c, keep, cast));
@@ -115,9 +121,11 @@ inline bool straight(const Call& c, Tensor* output, Status* status) {
   if (!e || !has_signature(c, *e)) {
     Key key;
     make_key(c, key);
-    if (!key.fits) [[unlikely]] return false;
+    if (!key.fits) [[unlikely]]
+      return false;
     e = cache.find(key);
-    if (!e || !e->simple) [[unlikely]] return false;
+    if (!e || !e->simple) [[unlikely]]
+      return false;
     cache.last(c.op.id) = e;
   }
   Result<TensorImpl*> made = allocate_like(*e->like.impl(), e->like_bytes);
@@ -156,8 +164,8 @@ inline bool straight(const Call& c, Tensor* output, Status* status) {
 
 }  // namespace
 
-Status call(op::OpId id, TensorImpl* const* inputs, int n_inputs, const oar_attr_t* attrs, uint32_t n_attrs, Tensor* outputs,
-            int n_outputs) {
+Status call(op::OpId id, TensorImpl* const* inputs, int n_inputs, const oar_attr_t* attrs, uint32_t n_attrs,
+            Tensor* outputs, int n_outputs) {
   Call c{.op = op::op_at(id), .inputs = inputs, .n_inputs = n_inputs, .attrs = attrs, .n_attrs = n_attrs};
   const op::OpDef& def = *c.op.def;
   if (!trace::active() && n_outputs == 1 && n_inputs > 0 && inputs[0] && !(c.op.host_inputs & 1)) [[likely]] {
@@ -169,7 +177,8 @@ Status call(op::OpId id, TensorImpl* const* inputs, int n_inputs, const oar_attr
       Status s;
       Tensor out;
       if (straight(c, &out, &s)) [[likely]] {
-        if (!s.ok()) [[unlikely]] return s;
+        if (!s.ok()) [[unlikely]]
+          return s;
         if (wanted) {
           TensorImpl* made = out.impl();
           if (n_attrs || def.attributes.count) {

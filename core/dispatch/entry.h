@@ -25,10 +25,10 @@ struct Call {
   const oar_attr_t* attrs;
   uint32_t n_attrs;
   Route route = Route::dispatch;
-  const Plugin* only = nullptr;     // with Route::kernel
-  bool with_hidden = false;         // somebody will differentiate
-  bool decompose = false;           // record the decomposition, since there is no gradient rule
-  DeviceState* device = nullptr;    // where it runs
+  const Plugin* only = nullptr;   // with Route::kernel
+  bool with_hidden = false;       // somebody will differentiate
+  bool decompose = false;         // record the decomposition, since there is no gradient rule
+  DeviceState* device = nullptr;  // where it runs
 };
 
 // The signature of a call; key.h fills it in.
@@ -51,29 +51,29 @@ const char* route_name(Kind kind);
 struct Entry : std::enable_shared_from_this<Entry> {
   std::vector<uint64_t> key;
   uint64_t hash = 0;
-  uint64_t used = 0;                // tick of the last use: the oldest goes first
+  uint64_t used = 0;  // tick of the last use: the oldest goes first
   const op::Op* op = nullptr;
   DeviceState* device = nullptr;
   Kind kind = Kind::reference;
   Kernel kernel{};
-  void* state = nullptr;            // of a prepared kernel
+  void* state = nullptr;  // of a prepared kernel
   bool prepared = false;
   uint64_t workspace_bytes = 0;
-  uint64_t make_contiguous = 0;     // inputs to copy row-major first; bit 63 speaks for all later ones
-  bool expand = false;              // inputs with "..." to expand first
-  op::OwnedAttrs attrs;             // normalised, all of them
-  oar_call_t call{};                // for run: op, version, attributes
-  std::vector<DType> cast_to;       // per input; none: as it is
+  uint64_t make_contiguous = 0;  // inputs to copy row-major first; bit 63 speaks for all later ones
+  bool expand = false;           // inputs with "..." to expand first
+  op::OwnedAttrs attrs;          // normalised, all of them
+  oar_call_t call{};             // for run: op, version, attributes
+  std::vector<DType> cast_to;    // per input; none: as it is
   int n_outputs = 0;
   std::vector<Shape> shapes;
   std::vector<DType> dtypes;
-  std::vector<std::vector<int64_t>> strides;   // of outputs that are not row-major
-  bool dynamic = false;             // some size is known only afterwards
-  bool launch = true;               // false: every output is empty
-  Tensor like;                      // of the one output of a simple entry: its geometry
+  std::vector<std::vector<int64_t>> strides;  // of outputs that are not row-major
+  bool dynamic = false;                       // some size is known only afterwards
+  bool launch = true;                         // false: every output is empty
+  Tensor like;                                // of the one output of a simple entry: its geometry
   uint64_t like_bytes = 0;
-  bool simple = false;              // a kernel on the host, one output, nothing to arrange: the straight line in call()
-  std::string reason;               // why nothing better took it
+  bool simple = false;  // a kernel on the host, one output, nothing to arrange: the straight line in call()
+  std::string reason;   // why nothing better took it
   bool warned = false;
   std::atomic<uint64_t> calls{0}, host_ns{0};
   ~Entry();
@@ -88,29 +88,29 @@ class Cache {
   Entry* find(const Key& key);
   // The last simple entry of an op, if it fits this call: most loops call one op with one signature again and again.
   Entry*& last(op::OpId op) { return last_[op % kLast]; }
-  bool current();                   // what is here was chosen under today's plugins and settings; else it is dropped
+  bool current();  // what is here was chosen under today's plugins and settings; else it is dropped
   Entry* add(const Key& key, std::shared_ptr<Entry> entry);
   void remove(Entry* entry);
   void clear();
   static Cache& of_thread();
-  void each(const std::function<void(const Entry&)>& see);   // any thread
+  void each(const std::function<void(const Entry&)>& see);  // any thread
   ~Cache();
 
  private:
   friend struct CacheOwner;
-  void forget(Entry* entry);        // its counts are kept, pointers to it are not
+  void forget(Entry* entry);  // its counts are kept, pointers to it are not
   Cache();
   static constexpr int kWays = 8;
-  std::mutex lock_;                 // against each(); the owner takes it only to change the table
+  std::mutex lock_;  // against each(); the owner takes it only to change the table
   size_t sets_;
-  std::vector<std::shared_ptr<Entry>> table_;   // shared with calls that call others while they run
+  std::vector<std::shared_ptr<Entry>> table_;  // shared with calls that call others while they run
   uint64_t tick_ = 0, generation_ = 0;
   static constexpr int kLast = 256;
   Entry* last_[kLast] = {};
 };
 
 // ---- placement.cc
-void retire(const Entry& entry);    // its counts go to the report before it goes
+void retire(const Entry& entry);  // its counts go to the report before it goes
 void each_cache(const std::function<void(Cache&)>& see);
 
 }  // namespace oarlock::dispatch

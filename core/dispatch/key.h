@@ -15,8 +15,9 @@ inline uint64_t operand_head(const TensorImpl& t) {
          uint64_t(t.storage != nullptr) << 33 | uint64_t(t.device->index) << 40;
 }
 inline uint64_t call_head(const Call& call) {
-  return uint64_t(call.op.id) | uint64_t(call.device->index) << 16 | uint64_t(call.n_inputs) << 24 | uint64_t(call.n_attrs) << 48 |
-         uint64_t(call.with_hidden) << 56 | uint64_t(call.decompose) << 57 | uint64_t(call.route) << 58;
+  return uint64_t(call.op.id) | uint64_t(call.device->index) << 16 | uint64_t(call.n_inputs) << 24 |
+         uint64_t(call.n_attrs) << 48 | uint64_t(call.with_hidden) << 56 | uint64_t(call.decompose) << 57 |
+         uint64_t(call.route) << 58;
 }
 
 // Whether a call without attributes has the signature of an entry, without writing it down first.

@@ -8,12 +8,12 @@ namespace oarlock::dispatch {
 Status run_assign(const Call& c) {
   TensorImpl *to = c.inputs[0], *from = c.inputs[1];
   if (!(to->shape == from->shape) || to->dtype != from->dtype) {
-    Result<std::shared_ptr<Entry>> entry = make_entry(c);   // for its error text
+    Result<std::shared_ptr<Entry>> entry = make_entry(c);  // for its error text
     if (!entry) return std::move(entry.status());
     return {Code::internal, "assign: operands disagree"};
   }
   Tensor keep;
-  if (to->storage == from->storage && to->storage) {   // they may overlap
+  if (to->storage == from->storage && to->storage) {  // they may overlap
     detail::retain(from);
     OAR_TRY(role::copy(Tensor::adopt(from), &keep));
     from = keep.impl();
@@ -31,14 +31,15 @@ Status run_transfer(const Call& c, Tensor* output) {
   OAR_TRY(op::normalise(def, &c.inputs[0]->shape, c.attrs, c.n_attrs, scratch));
   int64_t index = scratch.values[0].value.i;
   if (index < 0 || index >= device_count())
-    return invalid(std::string(def.name) + ": there is no device " + std::to_string(index) + "; there are " + device_list() + ".");
+    return invalid(std::string(def.name) + ": there is no device " + std::to_string(index) + "; there are " +
+                   device_list() + ".");
   detail::retain(c.inputs[0]);
   Tensor x = Tensor::adopt(c.inputs[0]);
   if (!c.inputs[0]->contiguous) OAR_TRY(role::copy(x, &x));
   DeviceState& to = device_at(int(index));
   if (!(to.storage_dtypes & set_of(x.dtype())))
-    return Status(Code::unsupported, std::string(def.name) + ": " + to.name + " can't store " + std::string(to_string(x.dtype())) +
-                                         ". Cast it before moving it.");
+    return Status(Code::unsupported, std::string(def.name) + ": " + to.name + " can't store " +
+                                         std::string(to_string(x.dtype())) + ". Cast it before moving it.");
   trace::Span span("copy", "transfer");
   OAR_TRACE_STOP("transfer from " + c.inputs[0]->device->name + " to " + to.name);
   Result<TensorImpl*> t = allocate_tensor(to, x.dtype(), x.shape(), current_stream(to));

@@ -20,7 +20,8 @@ Totals& totals() {
   return *t;
 }
 Place place(const Entry& e) {
-  return {e.op->def->name, e.device->name, route_name(e.kind), e.kind == Kind::kernel ? e.kernel.pack->plugin->info.name : "", e.reason};
+  return {e.op->def->name, e.device->name, route_name(e.kind),
+          e.kind == Kind::kernel ? e.kernel.pack->plugin->info.name : "", e.reason};
 }
 std::map<Place, std::pair<uint64_t, uint64_t>> now() {
   std::map<Place, std::pair<uint64_t, uint64_t>> sum;

@@ -7,9 +7,11 @@
 namespace oarlock::role {
 namespace {
 
-Status call(op::Role role, std::initializer_list<const Tensor*> in, std::initializer_list<oar_attr_t> attrs, Tensor* out) {
+Status call(op::Role role, std::initializer_list<const Tensor*> in, std::initializer_list<oar_attr_t> attrs,
+            Tensor* out) {
   op::OpId id = op::op_of(role);
-  if (id == op::kNoOp) return {Code::internal, "no op claims the role that the core needs (" + std::to_string(int(role)) + ")"};
+  if (id == op::kNoOp)
+    return {Code::internal, "no op claims the role that the core needs (" + std::to_string(int(role)) + ")"};
   TensorImpl* inputs[2];
   int n = 0;
   for (const Tensor* t : in) inputs[n++] = t->impl();
@@ -23,7 +25,9 @@ Status full(const Shape& shape, double value, DType dtype, DeviceState& device, 
   DeviceScope scope(device.index);
   return call(op::Role::full, {}, {op::attr_dims(shape), op::attr_real(value), op::attr_dtype(dtype)}, out);
 }
-Status cast(const Tensor& x, DType dtype, Tensor* out) { return call(op::Role::cast, {&x}, {op::attr_dtype(dtype)}, out); }
+Status cast(const Tensor& x, DType dtype, Tensor* out) {
+  return call(op::Role::cast, {&x}, {op::attr_dtype(dtype)}, out);
+}
 Status copy(const Tensor& x, Tensor* out) { return call(op::Role::copy, {&x}, {}, out); }
 Status transfer(const Tensor& x, const DeviceState& device, Tensor* out) {
   if (x.impl()->device == &device) {
@@ -32,8 +36,12 @@ Status transfer(const Tensor& x, const DeviceState& device, Tensor* out) {
   }
   return call(op::Role::transfer, {&x}, {op::attr_integer(device.index)}, out);
 }
-Status reshape(const Tensor& x, const Shape& shape, Tensor* out) { return call(op::Role::reshape, {&x}, {op::attr_dims(shape)}, out); }
-Status expand(const Tensor& x, const Shape& shape, Tensor* out) { return call(op::Role::expand, {&x}, {op::attr_dims(shape)}, out); }
+Status reshape(const Tensor& x, const Shape& shape, Tensor* out) {
+  return call(op::Role::reshape, {&x}, {op::attr_dims(shape)}, out);
+}
+Status expand(const Tensor& x, const Shape& shape, Tensor* out) {
+  return call(op::Role::expand, {&x}, {op::attr_dims(shape)}, out);
+}
 
 Status sum_to(const Tensor& x, const Shape& shape, Tensor* out) {
   const Shape& from = x.shape();

@@ -82,14 +82,16 @@ Status make_outputs(Entry& e, const Call& c, Stream* stream, Outputs& out) {
     const auto& s = e.strides;
     Result<TensorImpl*> t = allocate_tensor(*e.device, e.dtypes[size_t(i)], e.shapes[size_t(i)], stream,
                                             !s.empty() && !s[size_t(i)].empty() ? s[size_t(i)].data() : nullptr);
-    if (!t) [[unlikely]] return Status(t.status().code(), std::string(c.op.def->name) + ": " + std::string(t.status().text()));
+    if (!t) [[unlikely]]
+      return Status(t.status().code(), std::string(c.op.def->name) + ": " + std::string(t.status().text()));
     out.made[size_t(i)] = *t;
     out.views[size_t(i)] = &(*t)->view;
   }
   return {};
 }
 
-Status launch_kernel(Entry& e, const Call& c, const oar_view_t* const* inputs, Outputs& out, Stream* stream, bool* refused) {
+Status launch_kernel(Entry& e, const Call& c, const oar_view_t* const* inputs, Outputs& out, Stream* stream,
+                     bool* refused) {
   DeviceState& d = *e.device;
   Block workspace;
   if (e.workspace_bytes) {
@@ -120,7 +122,8 @@ Status launch_kernel(Entry& e, const Call& c, const oar_view_t* const* inputs, O
     status = e.prepared ? decl->launch(e.state, &f) : decl->run(e.kernel.pack->handle, decl, &f);
   }
   if (e.workspace_bytes) device_free(d, workspace, stream);
-  if (status == OAR_OK) [[likely]] return {};
+  if (status == OAR_OK) [[likely]]
+    return {};
   if (status == OAR_REFUSED) {
     *refused = true;
     return {};
@@ -145,9 +148,10 @@ Status run_reference(Entry& e, const Call& c, const oar_view_t* const* inputs, O
     e.warned = true;
     std::string shapes;
     for (int i = 0; i < c.n_inputs; ++i)
-      if (c.inputs[i]) shapes += (i ? ", " : "") + std::string(to_string(c.inputs[i]->dtype)) + to_string(c.inputs[i]->shape);
-    log(OAR_LOG_INFO, std::string(c.op.def->name) + "(" + shapes + ") ran the reference in " + std::to_string(us) + " us" +
-                          (e.reason.empty() ? ": no plugin has this op." : ": " + e.reason + "."));
+      if (c.inputs[i])
+        shapes += (i ? ", " : "") + std::string(to_string(c.inputs[i]->dtype)) + to_string(c.inputs[i]->shape);
+    log(OAR_LOG_INFO, std::string(c.op.def->name) + "(" + shapes + ") ran the reference in " + std::to_string(us) +
+                          " us" + (e.reason.empty() ? ": no plugin has this op." : ": " + e.reason + "."));
   }
   if (!running.status.ok()) return std::move(running.status);
   if (!call.status.ok()) return Status(call.status.code(), std::string(call.status.text()));
@@ -181,11 +185,13 @@ Status run_decomposition(Entry& e, const Call& c, std::vector<Tensor>& outputs) 
   for (int i = 0; i < e.n_outputs; ++i) {
     if (!out[size_t(i)].defined()) {
       if (!variadic && i >= c.op.visible_outputs) continue;
-      return {Code::internal, std::string(def.name) + ": its decomposition left output " + std::to_string(i) + " without a value."};
+      return {Code::internal,
+              std::string(def.name) + ": its decomposition left output " + std::to_string(i) + " without a value."};
     }
     if (!(out[size_t(i)].shape() == e.shapes[size_t(i)]) || out[size_t(i)].dtype() != e.dtypes[size_t(i)])
-      return {Code::internal, std::string(def.name) + ": its decomposition gave " + std::string(to_string(out[size_t(i)].dtype())) +
-                                  to_string(out[size_t(i)].shape()) + ", its strings say " + std::string(to_string(e.dtypes[size_t(i)])) +
+      return {Code::internal, std::string(def.name) + ": its decomposition gave " +
+                                  std::string(to_string(out[size_t(i)].dtype())) + to_string(out[size_t(i)].shape()) +
+                                  ", its strings say " + std::string(to_string(e.dtypes[size_t(i)])) +
                                   to_string(e.shapes[size_t(i)]) + "."};
     if (!variadic && i >= c.op.visible_outputs && !c.with_hidden) out[size_t(i)] = Tensor();
   }
@@ -198,25 +204,27 @@ Status allow_fallback(const Entry& e, const Call& c) {
   std::string policy = setting::fallback();
   std::string name = c.op.def->name;
   auto refused = [&](const std::string& why) {
-    return Status(Code::unsupported, name + " on " + e.device->name + ": no kernel takes this call and it has no decomposition" +
+    return Status(Code::unsupported, name + " on " + e.device->name +
+                                         ": no kernel takes this call and it has no decomposition" +
                                          (e.reason.empty() ? "" : " (" + e.reason + ")") + ". " + why);
   };
   if (c.op.mutated) return refused("It writes to its operands, so it can't run on the host instead.");
   if (policy == "off") return refused("Setting fallback is off; warn would let it run on the host.");
   if (wanted_inputs(c.op, c.inputs, c.n_inputs) && grad_mode())
-    return refused("While gradients are recorded nothing falls back to the host. Compute it on the host with .to(cpu).");
+    return refused(
+        "While gradients are recorded nothing falls back to the host. Compute it on the host with .to(cpu).");
   if (policy == "warn") {
     static std::mutex lock;
     static auto* told = new std::set<std::string>;
     std::lock_guard hold(lock);
     if (told->insert(name + "@" + e.device->name).second)
-      log(OAR_LOG_WARNING, name + " on " + e.device->name + " runs on the host: " +
-                               (e.reason.empty() ? "no plugin has this op there" : e.reason) + ". Setting fallback=off makes this an error.");
+      log(OAR_LOG_WARNING, name + " on " + e.device->name +
+                               " runs on the host: " + (e.reason.empty() ? "no plugin has this op there" : e.reason) +
+                               ". Setting fallback=off makes this an error.");
     return {};
   }
   std::string list = "," + policy + ",";
-  if (list.find("," + name + ",") == std::string::npos)
-    return refused("Setting fallback allows only: " + policy + ".");
+  if (list.find("," + name + ",") == std::string::npos) return refused("Setting fallback allows only: " + policy + ".");
   return {};
 }
 
@@ -231,7 +239,12 @@ Status run_fallback(Entry& e, const Call& c, std::vector<Tensor>& outputs) {
     OAR_TRY(role::transfer(t, host_device(), &moved[size_t(i)]));
     in[size_t(i)] = moved[size_t(i)].impl();
   }
-  Call host{.op = c.op, .inputs = in.data(), .n_inputs = c.n_inputs, .attrs = c.attrs, .n_attrs = c.n_attrs, .with_hidden = c.with_hidden};
+  Call host{.op = c.op,
+            .inputs = in.data(),
+            .n_inputs = c.n_inputs,
+            .attrs = c.attrs,
+            .n_attrs = c.n_attrs,
+            .with_hidden = c.with_hidden};
   host.device = &host_device();
   std::vector<Tensor> out;
   OAR_TRY(run_call(host, out));
@@ -265,8 +278,10 @@ Status arrange(const Entry& e, const Call& c, std::vector<Tensor>& keep, std::ve
 // The last stop: the kernel, where its plugin declares it.
 void trace_kernel(const Entry& e) {
   const oar_kernel_decl_t& d = *e.kernel.decl;
-  std::string text = std::string(e.op->def->name) + (e.prepared ? ": launch" : ": run") + " in " + e.kernel.pack->plugin->info.name;
-  if (OAR_HAS(&d, source_line) && d.source_file.size) trace::stop(text, std::string(d.source_file.data, d.source_file.size).c_str(), int(d.source_line));
+  std::string text =
+      std::string(e.op->def->name) + (e.prepared ? ": launch" : ": run") + " in " + e.kernel.pack->plugin->info.name;
+  if (OAR_HAS(&d, source_line) && d.source_file.size)
+    trace::stop(text, std::string(d.source_file.data, d.source_file.size).c_str(), int(d.source_line));
   else trace::stop_at(e.prepared ? reinterpret_cast<void*>(d.launch) : reinterpret_cast<void*>(d.run), text);
 }
 
@@ -302,7 +317,8 @@ Result<Entry*> entry_of(const Call& c, std::shared_ptr<Entry>& once, bool* cache
   Entry* e = key.fits ? cache.add(key, once) : once.get();
   if (trace::active() & trace::kStops)
     OAR_TRACE_STOP(std::string(c.op.def->name) + ": chose " +
-                   (e->kind == Kind::kernel ? e->kernel.pack->plugin->info.name + "'s kernel" : std::string("the ") + route_name(e->kind)) +
+                   (e->kind == Kind::kernel ? e->kernel.pack->plugin->info.name + "'s kernel"
+                                            : std::string("the ") + route_name(e->kind)) +
                    (e->reason.empty() ? "" : " (" + e->reason + ")"));
   return e;
 }
@@ -341,9 +357,10 @@ Status run_entry(Entry& e, const Call& call, std::vector<Tensor>& outputs) {
     if (e.device->lost.load(std::memory_order_relaxed) || forked()) [[unlikely]]
       return Status(forked() ? Code::unsupported : Code::device_lost,
                     std::string(c.op.def->name) + " on " + e.device->name +
-                        (forked() ? ": this process was forked after the device was opened. Start workers as threads or by spawning a new process."
+                        (forked() ? ": this process was forked after the device was opened. Start workers as threads "
+                                    "or by spawning a new process."
                                   : ": the device is lost. Its tensors can't be read any more; start a new process."));
-    for (int i = 0; i < c.n_inputs; ++i) {   // wait for what other streams still do to an operand
+    for (int i = 0; i < c.n_inputs; ++i) {  // wait for what other streams still do to an operand
       if (!c.inputs[i] || !c.inputs[i]->storage || c.inputs[i]->device->is_host()) continue;
       Storage& s = *c.inputs[i]->storage;
       if (s.stream && s.stream != stream) OAR_TRY(order(*s.stream, *stream));
@@ -359,7 +376,8 @@ Status run_entry(Entry& e, const Call& call, std::vector<Tensor>& outputs) {
   if (!e.launch) {
     // Every output is empty: there is nothing to compute.
   } else if (e.kind == Kind::kernel) {
-    if (trace::active() & trace::kStops) [[unlikely]] trace_kernel(e);
+    if (trace::active() & trace::kStops) [[unlikely]]
+      trace_kernel(e);
     OAR_TRY(launch_kernel(e, c, views, out, stream, &refused));
     if (refused) return Status(Code::refused, "");
   } else if (e.kind == Kind::memory) {
@@ -373,11 +391,13 @@ Status run_entry(Entry& e, const Call& call, std::vector<Tensor>& outputs) {
     uint64_t end = trace::now_ns();
     e.host_ns.store(e.host_ns.load(std::memory_order_relaxed) + (end - begin), std::memory_order_relaxed);
     if (trace::active() & trace::kProfile)
-      trace::record(route_name(e.kind), c.op.def->name, begin, end, e.device->name + (e.kind == Kind::kernel ? " " + e.kernel.pack->plugin->info.name : ""));
+      trace::record(route_name(e.kind), c.op.def->name, begin, end,
+                    e.device->name + (e.kind == Kind::kernel ? " " + e.kernel.pack->plugin->info.name : ""));
   }
   if (c.op.mutated)
     for (int i = 0; i < c.n_inputs; ++i)
-      if (c.inputs[i] && (c.op.mutated >> std::min(i, 63) & 1)) c.inputs[i]->storage->version.fetch_add(1, std::memory_order_relaxed);
+      if (c.inputs[i] && (c.op.mutated >> std::min(i, 63) & 1))
+        c.inputs[i]->storage->version.fetch_add(1, std::memory_order_relaxed);
   out.hand_over(outputs);
   return {};
 }
@@ -388,7 +408,7 @@ Status run_call(const Call& c, std::vector<Tensor>& outputs) {
   Result<Entry*> e = entry_of(c, once, &cached);
   if (!e) return std::move(e.status());
   Status s = run_entry(**e, c, outputs);
-  if (s.code() == Code::refused) {   // a kernel that only noticed while running: go on without kernels
+  if (s.code() == Code::refused) {  // a kernel that only noticed while running: go on without kernels
     Call without = c;
     without.route = c.op.def->decompose ? Route::decomposition : Route::reference;
     if (cached) Cache::of_thread().remove(*e);
@@ -401,7 +421,8 @@ Status run_call(const Call& c, std::vector<Tensor>& outputs) {
 
 oar_status_t allocate_dynamic_output(const oar_frame_t* frame, uint32_t output, uint32_t n_dims, const int64_t* shape,
                                      const oar_view_t** out_view) {
-  if (!frame || !frame->host_frame || !out_view || n_dims > uint32_t(kMaxRank) || (n_dims && !shape)) return OAR_INVALID_ARGUMENT;
+  if (!frame || !frame->host_frame || !out_view || n_dims > uint32_t(kMaxRank) || (n_dims && !shape))
+    return OAR_INVALID_ARGUMENT;
   Shape s;
   for (uint32_t i = 0; i < n_dims; ++i) {
     if (shape[i] < 0) return OAR_INVALID_ARGUMENT;
@@ -409,7 +430,9 @@ oar_status_t allocate_dynamic_output(const oar_frame_t* frame, uint32_t output, 
   }
   *out_view = dispatch::allocate_output(frame->host_frame, int(output), s);
   if (*out_view) return OAR_OK;
-  return static_cast<dispatch::Running*>(frame->host_frame)->status.code() == Code::out_of_memory ? OAR_OUT_OF_MEMORY : OAR_INVALID_ARGUMENT;
+  return static_cast<dispatch::Running*>(frame->host_frame)->status.code() == Code::out_of_memory
+             ? OAR_OUT_OF_MEMORY
+             : OAR_INVALID_ARGUMENT;
 }
 
 }  // namespace oarlock

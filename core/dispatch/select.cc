@@ -103,8 +103,8 @@ struct Operands {
 
 struct Verdict {
   bool taken = false;
-  bool by_layout = false;      // a contiguous or expanded operand might help
-  bool failed = false;         // not a refusal but a failure
+  bool by_layout = false;  // a contiguous or expanded operand might help
+  bool failed = false;     // not a refusal but a failure
   std::string reason;
 };
 
@@ -113,32 +113,41 @@ Verdict refuse(std::string why) { return {.reason = std::move(why)}; }
 Verdict check_masks(const Kernel& k, const Call& c, const Entry& e) {
   const oar_kernel_decl_t& d = *k.decl;
   int version = c.op.def->version;
-  if (version < int(d.op_min)) return refuse("it has versions " + std::to_string(d.op_min) + " and up of this op, not " + std::to_string(version));
-  if (version > int(d.op_max)) {   // fine while what is newer stands at its default
+  if (version < int(d.op_min))
+    return refuse("it has versions " + std::to_string(d.op_min) + " and up of this op, not " + std::to_string(version));
+  if (version > int(d.op_max)) {  // fine while what is newer stands at its default
     op::Attrs a = e.attrs.view();
     for (int i = 0; i < c.op.def->attributes.count; ++i) {
       const op::Attribute& at = c.op.def->attributes[i];
       if (at.since <= d.op_max) continue;
       bool plain = at.kind == op::AttrKind::real ? a.real(i) == at.f
-                   : at.kind == op::AttrKind::text ? a.text(i) == std::string_view(at.s).substr(0, std::string_view(at.s).find('|'))
+                   : at.kind == op::AttrKind::text
+                       ? a.text(i) == std::string_view(at.s).substr(0, std::string_view(at.s).find('|'))
                    : at.need == op::Attribute::may_be_none ? a.none(i)
-                   : at.kind == op::AttrKind::integers || at.kind == op::AttrKind::dims || at.kind == op::AttrKind::axes ? a.integers(i).empty()
-                                                                                                                           : a.integer(i) == at.i;
-      if (!plain) return refuse(std::string("it knows this op up to version ") + std::to_string(d.op_max) + ", which has no " + at.name);
+                   : at.kind == op::AttrKind::integers || at.kind == op::AttrKind::dims || at.kind == op::AttrKind::axes
+                       ? a.integers(i).empty()
+                       : a.integer(i) == at.i;
+      if (!plain)
+        return refuse(std::string("it knows this op up to version ") + std::to_string(d.op_max) + ", which has no " +
+                      at.name);
     }
   }
-  auto in_mask = [&](int operand, DType t) { return (d.dtypes[std::min<uint32_t>(uint32_t(operand), d.n_masks - 1)] & set_of(t)) != 0; };
+  auto in_mask = [&](int operand, DType t) {
+    return (d.dtypes[std::min<uint32_t>(uint32_t(operand), d.n_masks - 1)] & set_of(t)) != 0;
+  };
   for (int i = 0; i < c.n_inputs; ++i)
     if (c.inputs[i] && !in_mask(i, c.inputs[i]->dtype))
       return refuse("it does not take " + text_of(to_string(c.inputs[i]->dtype)) + " for " +
                     c.op.def->inputs[std::min(i, c.op.def->inputs.count - 1)].name);
   for (int i = 0; i < e.n_outputs; ++i)
-    if (!in_mask(c.n_inputs + i, e.dtypes[size_t(i)])) return refuse("it does not give " + text_of(to_string(e.dtypes[size_t(i)])));
+    if (!in_mask(c.n_inputs + i, e.dtypes[size_t(i)]))
+      return refuse("it does not give " + text_of(to_string(e.dtypes[size_t(i)])));
   // Host arguments have to be where the kernel reads them.
   for (int i = 0; i < c.n_inputs; ++i) {
     bool host_arg = c.op.host_inputs >> std::min(i, 63) & 1, reads_host = d.host_inputs >> std::min(i, 63) & 1;
     if (!c.device->is_host() && host_arg != reads_host)
-      return refuse(host_arg ? "its declaration does not mark the host argument" : "it wants an operand in host memory");
+      return refuse(host_arg ? "its declaration does not mark the host argument"
+                             : "it wants an operand in host memory");
   }
   return {.taken = true};
 }
@@ -173,7 +182,7 @@ Verdict ask(const Kernel& k, const Call& c, Entry& e, Operands& operands, bool k
   verdict.value.text = words;
   verdict.value.text_capacity = sizeof words;
   uint32_t n_attrs = operands.call.n_attrs;
-  uint32_t known = 0;   // attributes of the op version it was written for
+  uint32_t known = 0;  // attributes of the op version it was written for
   for (int i = 0; i < c.op.def->attributes.count; ++i) known += c.op.def->attributes[i].since <= d.op_max;
   oar_call_t call = operands.call;
   call.n_attrs = std::min(n_attrs, known);
@@ -181,11 +190,14 @@ Verdict ask(const Kernel& k, const Call& c, Entry& e, Operands& operands, bool k
   auto read = [&](oar_status_t s, const char* function) {
     if (s == OAR_OK) return Verdict{.taken = true};
     if (s > 0) {
-      size_t n = OAR_HAS(&verdict.value, text_size) && verdict.value.text == words ? std::min(verdict.value.text_size, sizeof words) : 0;
+      size_t n = OAR_HAS(&verdict.value, text_size) && verdict.value.text == words
+                     ? std::min(verdict.value.text_size, sizeof words)
+                     : 0;
       std::string why(words, n);
       if (why.empty()) why = reason_text(verdict.value.reason);
       if (std::string o = operand_name(c, verdict.value.operand); !o.empty()) why = o + ": " + why;
-      bool layout = verdict.value.reason == OAR_REASON_LAYOUT || verdict.value.reason == OAR_REASON_SHAPE || verdict.value.reason == OAR_REASON_ALIGNMENT;
+      bool layout = verdict.value.reason == OAR_REASON_LAYOUT || verdict.value.reason == OAR_REASON_SHAPE ||
+                    verdict.value.reason == OAR_REASON_ALIGNMENT;
       return Verdict{.by_layout = layout, .reason = why};
     }
     return Verdict{.failed = true, .reason = std::string(plugin_failure(*k.pack->plugin, s, function).text())};
@@ -202,7 +214,7 @@ Verdict ask(const Kernel& k, const Call& c, Entry& e, Operands& operands, bool k
   for (size_t i = 0; i < n + m; ++i) {
     oar_choice_t& choice = choices[i].value;
     choice.layout = operands.values[i].layout;
-    choice.strides = operands.strides[i].data();   // it may write there; compared below
+    choice.strides = operands.strides[i].data();  // it may write there; compared below
     pointers[i] = &choice;
   }
   auto offered = operands.strides;
@@ -216,8 +228,10 @@ Verdict ask(const Kernel& k, const Call& c, Entry& e, Operands& operands, bool k
     return v;
   }
   if (!OAR_HAS(&prepared.value, state) || prepared.value.struct_size > OAR_OUT_ROOM)
-    return {.failed = true, .reason = "kernel.prepare: " + k.pack->plugin->info.name + " wrote struct_size " +
-                                      std::to_string(prepared.value.struct_size) + " into what it prepared; it has to be left or be sizeof the struct."};
+    return {.failed = true,
+            .reason = "kernel.prepare: " + k.pack->plugin->info.name + " wrote struct_size " +
+                      std::to_string(prepared.value.struct_size) +
+                      " into what it prepared; it has to be left or be sizeof the struct."};
   auto give_up = [&](std::string why, bool layout) {
     d.release(prepared.value.state);
     operands.strides = offered;
@@ -225,16 +239,18 @@ Verdict ask(const Kernel& k, const Call& c, Entry& e, Operands& operands, bool k
   };
   std::vector<std::vector<int64_t>> out_strides(m);
   for (size_t i = 0; i < n + m; ++i) {
-    if (!OAR_HAS(&choices[i].value, layout)) continue;   // an older plugin that chose nothing
+    if (!OAR_HAS(&choices[i].value, layout)) continue;  // an older plugin that chose nothing
     if (choices[i].value.space != 0) return give_up("it wants an operand in another memory space", false);
     uint64_t layout = choices[i].value.layout;
-    if (layout >= OAR_LAYOUT_OPAQUE) return give_up("it wants a blocked layout, which only compiled programs have", false);
+    if (layout >= OAR_LAYOUT_OPAQUE)
+      return give_up("it wants a blocked layout, which only compiled programs have", false);
     int rank = operands.shapes[i].rank;
     bool changed = !std::equal(offered[i].begin(), offered[i].begin() + rank, operands.strides[i].begin());
     if (!changed) continue;
     if (i < n) {
       // The host can give row-major; anything else is for the kernel itself to read.
-      if (row_major(operands.shapes[i], operands.strides[i].data())) return give_up("it wants a row-major operand", true);
+      if (row_major(operands.shapes[i], operands.strides[i].data()))
+        return give_up("it wants a row-major operand", true);
       return give_up("it wants an operand in an order of its own", false);
     }
     out_strides[i - n].assign(operands.strides[i].begin(), operands.strides[i].begin() + rank);
@@ -246,7 +262,8 @@ Verdict ask(const Kernel& k, const Call& c, Entry& e, Operands& operands, bool k
   e.state = prepared.value.state;
   e.prepared = true;
   e.workspace_bytes = OAR_HAS(&prepared.value, workspace_bytes) ? prepared.value.workspace_bytes : 0;
-  if (std::any_of(out_strides.begin(), out_strides.end(), [](auto& s) { return !s.empty(); })) e.strides = std::move(out_strides);
+  if (std::any_of(out_strides.begin(), out_strides.end(), [](auto& s) { return !s.empty(); }))
+    e.strides = std::move(out_strides);
   return v;
 }
 
@@ -260,7 +277,8 @@ Status infer(const Call& c, Entry& e) {
   const op::OpDef& def = *c.op.def;
   const Shape* shapes[256];
   DType types[256];
-  if (c.n_inputs > 256) return invalid(std::string(def.name) + ": takes at most 256 operands, given " + std::to_string(c.n_inputs) + ".");
+  if (c.n_inputs > 256)
+    return invalid(std::string(def.name) + ": takes at most 256 operands, given " + std::to_string(c.n_inputs) + ".");
   for (int i = 0; i < c.n_inputs; ++i) {
     shapes[i] = c.inputs[i] ? &c.inputs[i]->shape : nullptr;
     types[i] = c.inputs[i] ? c.inputs[i]->dtype : DType::none;
@@ -273,7 +291,8 @@ Status infer(const Call& c, Entry& e) {
   std::vector<DType> out_type(kMost);
   DType var[op::Rule::kTypes]{};
   op::Report report;
-  InferCall call(def, c.op.rule, e.attrs.view(), c.n_inputs, shapes, types, def.outputs.count, out.data(), out_type.data(), var, report);
+  InferCall call(def, c.op.rule, e.attrs.view(), c.n_inputs, shapes, types, def.outputs.count, out.data(),
+                 out_type.data(), var, report);
   std::vector<const oar_view_t*> host(size_t(c.n_inputs), nullptr);
   for (int i = 0; i < c.n_inputs; ++i)
     if (c.inputs[i] && (c.op.host_inputs >> std::min(i, 63) & 1)) host[size_t(i)] = &c.inputs[i]->view;
@@ -327,7 +346,7 @@ Result<std::shared_ptr<Entry>> make_entry(const Call& c, std::vector<Candidate>*
     std::string reasons;
     for (int attempt = 0; attempt < 3 && !chosen; ++attempt) {
       if (attempt == 1 && contiguous) continue;
-      if (attempt && c.op.mutated) break;   // a write to a copy of the operand would be lost
+      if (attempt && c.op.mutated) break;  // a write to a copy of the operand would be lost
       bool by_layout = false, expands = false;
       if (attempt == 2)
         for (int i = 0; i < c.n_inputs; ++i)
@@ -369,8 +388,9 @@ Result<std::shared_ptr<Entry>> make_entry(const Call& c, std::vector<Candidate>*
     }
     e->reason = reasons;
     if (chosen && !log) {
-      e->simple = e->kind == Kind::kernel && c.device->is_host() && e->n_outputs == 1 && def.outputs.count == 1 && !e->make_contiguous &&
-                  !e->workspace_bytes && !e->dynamic && !c.op.mutated && e->strides.empty() && c.n_inputs <= 8;
+      e->simple = e->kind == Kind::kernel && c.device->is_host() && e->n_outputs == 1 && def.outputs.count == 1 &&
+                  !e->make_contiguous && !e->workspace_bytes && !e->dynamic && !c.op.mutated && e->strides.empty() &&
+                  c.n_inputs <= 8;
       if (e->simple) {
         e->like = Tensor::adopt(make_tensor(*c.device, e->dtypes[0], e->shapes[0], nullptr, nullptr, 0));
         e->like_bytes = size_bytes(e->dtypes[0], uint64_t(count(e->shapes[0])));
@@ -403,10 +423,12 @@ Result<std::shared_ptr<Entry>> make_entry(const Call& c, std::vector<Candidate>*
     if (!c.device->is_host() && !def.view) consider({"core", "fallback to cpu", 0, false, ""});
     return e;
   }
-  if (c.route == Route::decomposition) return Status(Code::unsupported, std::string(def.name) + ": it has no decomposition.");
+  if (c.route == Route::decomposition)
+    return Status(Code::unsupported, std::string(def.name) + ": it has no decomposition.");
   if (c.route == Route::reference)
-    return Status(Code::unsupported, std::string(def.name) + ": it has no reference on " + c.device->name + "; references run on cpu.");
-  if (!e->launch) {   // nothing to compute, so nobody has to
+    return Status(Code::unsupported,
+                  std::string(def.name) + ": it has no reference on " + c.device->name + "; references run on cpu.");
+  if (!e->launch) {  // nothing to compute, so nobody has to
     e->kind = Kind::reference;
     return e;
   }

@@ -10,7 +10,8 @@ namespace {
 
 op::OpId id_of(std::string_view name) {
   op::OpId id = op::find_op(name);
-  if (id == op::kNoOp) throw_if(invalid("op: there is no \"" + std::string(name.substr(0, 80)) + "\". `oarlock ops` lists them."));
+  if (id == op::kNoOp)
+    throw_if(invalid("op: there is no \"" + std::string(name.substr(0, 80)) + "\". `oarlock ops` lists them."));
   return id;
 }
 struct Inputs {
@@ -22,7 +23,8 @@ struct Inputs {
 const Plugin* plugin_named(const op::Op& op, DeviceState& device, std::string_view name) {
   for (Pack* p : device.packs)
     if (p->plugin->info.name == name) return p->plugin;
-  throw Error(Code::unsupported, std::string(op.def->name) + " on " + device.name + ": no plugin named \"" + std::string(name) + "\" has kernels for it.");
+  throw Error(Code::unsupported, std::string(op.def->name) + " on " + device.name + ": no plugin named \"" +
+                                     std::string(name) + "\" has kernels for it.");
 }
 
 }  // namespace
@@ -34,34 +36,46 @@ std::vector<Tensor> call_op(std::string_view name, std::span<const Tensor> input
   std::vector<Tensor> out;
   if (options.version && options.version < op.def->version) {
     if (!op.def->upgrade)
-      throw_if(invalid(std::string(name) + ": version " + std::to_string(options.version) + " was asked for, this is version " +
-                       std::to_string(op.def->version) + " and has no upgrade."));
+      throw_if(invalid(std::string(name) + ": version " + std::to_string(options.version) +
+                       " was asked for, this is version " + std::to_string(op.def->version) + " and has no upgrade."));
     op::UpgradeCall call{options.version, inputs, op::Attrs(attrs.data(), uint32_t(attrs.size())), out};
     op.def->upgrade(call);
     return out;
   }
   if (options.version > op.def->version)
-    throw_if(invalid(std::string(name) + ": version " + std::to_string(options.version) + " is newer than this core, which has " +
-                     std::to_string(op.def->version) + ". Update Oarlock."));
-  dispatch::Call c{.op = op, .inputs = in.list.data(), .n_inputs = int(in.list.size()), .attrs = attrs.data(), .n_attrs = uint32_t(attrs.size())};
+    throw_if(invalid(std::string(name) + ": version " + std::to_string(options.version) +
+                     " is newer than this core, which has " + std::to_string(op.def->version) + ". Update Oarlock."));
+  dispatch::Call c{.op = op,
+                   .inputs = in.list.data(),
+                   .n_inputs = int(in.list.size()),
+                   .attrs = attrs.data(),
+                   .n_attrs = uint32_t(attrs.size())};
   c.route = options.route;
   ensure_plugins_loaded();
-  if (options.device >= device_count()) throw_if(invalid(std::string(name) + ": there is no device " + std::to_string(options.device) + "; there are " + device_list() + "."));
+  if (options.device >= device_count())
+    throw_if(invalid(std::string(name) + ": there is no device " + std::to_string(options.device) + "; there are " +
+                     device_list() + "."));
   DeviceScope scope(options.device >= 0 ? options.device : current_device());
   if (!options.plugin.empty()) {
     throw_if(dispatch::find_device(c));
     c.only = plugin_named(op, *c.device, options.plugin);
   }
   throw_if(dispatch::call_with(c, out));
-  if (out.size() == size_t(op.def->outputs.count)) out.resize(size_t(op.visible_outputs));   // hidden ones are the tape's
+  if (out.size() == size_t(op.def->outputs.count))
+    out.resize(size_t(op.visible_outputs));  // hidden ones are the tape's
   return out;
 }
 
-std::vector<Candidate> explain(std::string_view name, std::span<const Tensor> inputs, std::span<const oar_attr_t> attrs) {
+std::vector<Candidate> explain(std::string_view name, std::span<const Tensor> inputs,
+                               std::span<const oar_attr_t> attrs) {
   ensure_plugins_loaded();
   const op::Op& op = op::op_at(id_of(name));
   Inputs in(inputs);
-  dispatch::Call c{.op = op, .inputs = in.list.data(), .n_inputs = int(in.list.size()), .attrs = attrs.data(), .n_attrs = uint32_t(attrs.size())};
+  dispatch::Call c{.op = op,
+                   .inputs = in.list.data(),
+                   .n_inputs = int(in.list.size()),
+                   .attrs = attrs.data(),
+                   .n_attrs = uint32_t(attrs.size())};
   throw_if(dispatch::find_device(c));
   std::vector<Candidate> log;
   if (op.def->view || op.def->role == op::Role::assign || op.def->role == op::Role::transfer) {
@@ -90,7 +104,11 @@ std::vector<KernelInfo> kernels_of(std::string_view name) {
 Inferred infer_op(std::string_view name, std::span<const Tensor> inputs, std::span<const oar_attr_t> attrs) {
   const op::Op& op = op::op_at(id_of(name));
   Inputs in(inputs);
-  dispatch::Call c{.op = op, .inputs = in.list.data(), .n_inputs = int(in.list.size()), .attrs = attrs.data(), .n_attrs = uint32_t(attrs.size())};
+  dispatch::Call c{.op = op,
+                   .inputs = in.list.data(),
+                   .n_inputs = int(in.list.size()),
+                   .attrs = attrs.data(),
+                   .n_attrs = uint32_t(attrs.size())};
   throw_if(dispatch::find_device(c));
   if (op.def->view) {
     Tensor out;

@@ -32,7 +32,7 @@ Status run_view(const Call& c, Tensor* output) {
       *output = Tensor::adopt(alias_tensor(*x, view.out, view.out_strides, view.out_offset));
       return {};
     }
-    if (x->contiguous) {   // the copy would be no different: only the decomposition can do it
+    if (x->contiguous) {  // the copy would be no different: only the decomposition can do it
       Call whole = c;
       whole.route = Route::decomposition;
       std::vector<Tensor> out;

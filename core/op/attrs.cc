@@ -64,19 +64,23 @@ std::string attribute_text(AttrKind kind, const oar_attr_t& v) {
 uint32_t wire_type(AttrKind kind) {
   switch (kind) {
     case AttrKind::flag: return OAR_ATTR_BOOL;
-    case AttrKind::integer: case AttrKind::dim: case AttrKind::axis: return OAR_ATTR_INT;
+    case AttrKind::integer:
+    case AttrKind::dim:
+    case AttrKind::axis: return OAR_ATTR_INT;
     case AttrKind::real: return OAR_ATTR_FLOAT;
     case AttrKind::text: return OAR_ATTR_STRING;
     case AttrKind::reals: return OAR_ATTR_FLOATS;
     case AttrKind::dtype: return OAR_ATTR_DTYPE;
-    case AttrKind::integers: case AttrKind::dims: case AttrKind::axes: return OAR_ATTR_INTS;
+    case AttrKind::integers:
+    case AttrKind::dims:
+    case AttrKind::axes: return OAR_ATTR_INTS;
   }
   return 0;
 }
 
 const char* kind_text(AttrKind kind) {
   static const char* const kTexts[] = {"true or false", "an integer", "a number", "a text", "integers", "numbers",
-                                       "a size", "sizes", "an axis", "axes", "a dtype"};
+                                       "a size",        "sizes",      "an axis",  "axes",   "a dtype"};
   return kTexts[int(kind)];
 }
 
@@ -90,9 +94,16 @@ oar_attr_t default_of(const Attribute& a) {
       v.value.str = a.s;
       v.count = a.s ? std::string_view(a.s).substr(0, std::string_view(a.s).find('|')).size() : 0;
       break;
-    case AttrKind::integers: v.value.ints = &a.i; break;   // one entry, which repeats
-    case AttrKind::reals: v.value.floats = nullptr; v.count = 0; break;
-    case AttrKind::dims: case AttrKind::axes: v.value.ints = nullptr; v.count = 0; break;
+    case AttrKind::integers: v.value.ints = &a.i; break;  // one entry, which repeats
+    case AttrKind::reals:
+      v.value.floats = nullptr;
+      v.count = 0;
+      break;
+    case AttrKind::dims:
+    case AttrKind::axes:
+      v.value.ints = nullptr;
+      v.count = 0;
+      break;
     default: v.value.i = a.i;
   }
   return v;
@@ -116,18 +127,20 @@ struct Normaliser {
     return (a.low == -INFINITY || v >= a.low) && (a.high == INFINITY || v <= a.high);
   }
   std::string limits(const Attribute& a) const {
-    return a.high == INFINITY    ? ", needs at least " + number_text(a.low)
+    return a.high == INFINITY   ? ", needs at least " + number_text(a.low)
            : a.low == -INFINITY ? ", needs at most " + number_text(a.high)
                                 : ", needs " + number_text(a.low) + " to " + number_text(a.high);
   }
 
   Status axis(const Attribute& a, const oar_attr_t& v, int64_t& n) const {
     if (!first)
-      return invalid(std::string(def.name) + ": attribute " + a.name + " needs a first input to count axes of. Give one.");
+      return invalid(std::string(def.name) + ": attribute " + a.name +
+                     " needs a first input to count axes of. Give one.");
     if (n >= first->rank || n < -first->rank)
-      return bad(a, v, first->rank ? ", but " + first_text() + ". Give " + std::to_string(-first->rank) + " to " +
-                                         std::to_string(first->rank - 1)
-                                   : ", but " + first_text() + ", without axes");
+      return bad(a, v,
+                 first->rank ? ", but " + first_text() + ". Give " + std::to_string(-first->rank) + " to " +
+                                   std::to_string(first->rank - 1)
+                             : ", but " + first_text() + ", without axes");
     if (n < 0) n += first->rank;
     return {};
   }
@@ -147,14 +160,15 @@ struct Normaliser {
   Status one(const Attribute& a, oar_attr_t& v) const {
     if (!v.is_set) {
       if (a.need == Attribute::required)
-        return invalid(std::string(def.name) + ": attribute " + a.name + " is missing. Give it: " + kind_text(a.kind) + ".");
+        return invalid(std::string(def.name) + ": attribute " + a.name + " is missing. Give it: " + kind_text(a.kind) +
+                       ".");
       v = default_of(a);
       if (a.kind == AttrKind::axis && v.is_set) {
         oar_attr_t given = v;
         return axis(a, given, v.value.i);
       }
       if (a.kind != AttrKind::axes || !first) return {};
-      v = {OAR_ATTR_INTS, 1, uint64_t(first->rank), {.ints = scratch.room + scratch.used}};   // none: all of them
+      v = {OAR_ATTR_INTS, 1, uint64_t(first->rank), {.ints = scratch.room + scratch.used}};  // none: all of them
       if (size_t(first->rank) > std::size(scratch.room) - scratch.used) return {Code::internal, "too many lists"};
       for (int i = 0; i < first->rank; ++i) scratch.room[scratch.used++] = i;
       return {};
@@ -212,7 +226,7 @@ struct Normaliser {
       case AttrKind::dims:
       case AttrKind::axes: {
         if (v.count > kMaxRank) return bad(a, v, ": at most " + std::to_string(kMaxRank) + " entries");
-        if (a.kind == AttrKind::dims) {   // nothing to change nearly always: the caller's list serves
+        if (a.kind == AttrKind::dims) {  // nothing to change nearly always: the caller's list serves
           int64_t lowest = 0;
           for (uint64_t i = 0; i < v.count; ++i) lowest |= v.value.ints[i];
           if (lowest >= 0) break;

@@ -21,12 +21,12 @@ struct Attrs {
   const oar_attr_t& operator[](int i) const { return v[i]; }
   bool none(int i) const { return !v[i].is_set; }
   bool flag(int i) const { return v[i].value.i != 0; }
-  int64_t integer(int i) const { return v[i].value.i; }   // integer, axis
+  int64_t integer(int i) const { return v[i].value.i; }  // integer, axis
   Dim dim(int i) const { return Dim(v[i].value.i); }
   double real(int i) const { return v[i].value.f; }
   std::string_view text(int i) const { return {v[i].value.str, size_t(v[i].count)}; }
   DType dtype(int i) const { return DType(v[i].value.i); }
-  std::span<const int64_t> integers(int i) const { return {v[i].value.ints, size_t(v[i].count)}; }   // integers, axes
+  std::span<const int64_t> integers(int i) const { return {v[i].value.ints, size_t(v[i].count)}; }  // integers, axes
   std::span<const Dim> dims(int i) const { return {reinterpret_cast<const Dim*>(v[i].value.ints), size_t(v[i].count)}; }
   std::span<const double> reals(int i) const { return {v[i].value.floats, size_t(v[i].count)}; }
   // Entry k of an integers attribute: {} is `otherwise` everywhere, one entry repeats.
@@ -63,7 +63,7 @@ class OwnedAttrs {
 
  private:
   std::vector<oar_attr_t> values_;
-  std::vector<uint64_t> room_;   // lists and texts, back to back
+  std::vector<uint64_t> room_;  // lists and texts, back to back
 };
 
 }  // namespace oarlock::op

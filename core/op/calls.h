@@ -18,11 +18,11 @@ namespace oarlock::op {
 // `void gradient(GradientCall& c)`: sets the gradient of each wanted input from those of the outputs. Not setting one
 // means zero. Sizes that were broadcast by "..." or "|1" are summed away by the core afterwards.
 struct GradientCall {
-  std::span<const Tensor> inputs, outputs;   // what .saves didn't name has a shape and a dtype but no elements
-  std::span<const Tensor> doutputs;          // no value: a zero that was never made; not all of them
+  std::span<const Tensor> inputs, outputs;  // what .saves didn't name has a shape and a dtype but no elements
+  std::span<const Tensor> doutputs;         // no value: a zero that was never made; not all of them
   uint64_t wanted;
   Attrs attrs;
-  std::vector<Tensor>& gradients;            // one per input
+  std::vector<Tensor>& gradients;  // one per input
   const Tensor& in(int i) const { return inputs[size_t(i)]; }
   const Tensor& out(int i) const { return outputs[size_t(i)]; }
   const Tensor& dout(int i) const { return doutputs[size_t(i)]; }
@@ -49,7 +49,7 @@ struct RuleCall {
 struct UpgradeCall {
   int from;
   std::span<const Tensor> inputs;
-  Attrs attrs;                      // those of version `from`
+  Attrs attrs;  // those of version `from`
   std::vector<Tensor>& outputs;
   const Tensor& in(int i) const { return inputs[size_t(i)]; }
   void set(int i, Tensor t) {
@@ -61,8 +61,8 @@ struct UpgradeCall {
 // `void reference(KernelCall& c)`: plain loops on the host, the widest accumulator, any strides. Elements are read and
 // written with core/op/element.h.
 struct KernelCall {
-  std::span<const oar_view_t* const> inputs;   // an absent optional input is null
-  std::span<const oar_view_t*> outputs;        // an output nobody wants is null
+  std::span<const oar_view_t* const> inputs;  // an absent optional input is null
+  std::span<const oar_view_t*> outputs;       // an output nobody wants is null
   Attrs attrs;
   Status status{};
   // Gives an output of unknown size ("?N") its shape and memory; afterwards out(i) is there. Null on failure.
@@ -72,7 +72,9 @@ struct KernelCall {
   const oar_view_t& out(int i) const { return *outputs[size_t(i)]; }
   bool has(int i) const { return size_t(i) < inputs.size() && inputs[size_t(i)]; }
   int count() const { return int(inputs.size()); }
-  const oar_view_t* allocate(int i, const Shape& shape) { return outputs[size_t(i)] = allocate_output(context, i, shape); }
+  const oar_view_t* allocate(int i, const Shape& shape) {
+    return outputs[size_t(i)] = allocate_output(context, i, shape);
+  }
   void fail(std::string text) {
     if (status.ok()) status = invalid(std::move(text));
   }

@@ -13,9 +13,9 @@ namespace oarlock::op {
 namespace {
 
 struct Format {
-  int exponent, mantissa, bias;   // bits, bits, bias
-  uint32_t largest;               // bit pattern of the largest finite value
-  int64_t infinity, nan;          // bit patterns, -1: there is none
+  int exponent, mantissa, bias;  // bits, bits, bias
+  uint32_t largest;              // bit pattern of the largest finite value
+  int64_t infinity, nan;         // bit patterns, -1: there is none
   bool is_signed, negative_zero;
   constexpr int sign_at() const { return exponent + mantissa; }
 };
@@ -39,7 +39,7 @@ constexpr uint32_t encode(const Format& f, double x) {
   uint64_t value = (magnitude & ((1ull << 52) - 1));
   if (e >= least) {
     value |= uint64_t(e + f.bias) << 52;
-  } else {   // subnormal there; double's own subnormals are far below half of anything
+  } else {  // subnormal there; double's own subnormals are far below half of anything
     value |= 1ull << 52;
     shift += least - e;
     if (e < -1022 || shift > 54) value = 0, shift = 1;
@@ -49,7 +49,7 @@ constexpr uint32_t encode(const Format& f, double x) {
   return code || f.negative_zero ? uint32_t(code) | sign : 0;
 }
 
-constexpr double power_of_two(int e) { return std::bit_cast<double>(uint64_t(e + 1023) << 52); }   // of a normal double
+constexpr double power_of_two(int e) { return std::bit_cast<double>(uint64_t(e + 1023) << 52); }  // of a normal double
 
 constexpr double decode(const Format& f, uint32_t bits) {
   uint32_t code = bits & ((1u << f.sign_at()) - 1);
@@ -93,7 +93,8 @@ constexpr auto kE5M2UzTable = table_of([](uint32_t i) { return decode(kE5M2Uz, i
 
 double f16_value(uint32_t h) {
   uint32_t e = h >> 10 & 31, m = h & 1023;
-  if (e == 0 || e == 31) [[unlikely]] return decode(kF16, h);
+  if (e == 0 || e == 31) [[unlikely]]
+    return decode(kF16, h);
   return std::bit_cast<float>((h & 0x8000) << 16 | (e + 112) << 23 | m << 13);
 }
 double bf16_value(uint32_t h) { return std::bit_cast<float>(h << 16); }
@@ -103,7 +104,7 @@ template <class Int>
 Int truncated(double x) {
   if (x != x) return 0;
   constexpr double low = double(std::numeric_limits<Int>::min());
-  constexpr double over = 2.0 * double(std::numeric_limits<Int>::max() / 2 + 1);   // one above the largest, exact
+  constexpr double over = 2.0 * double(std::numeric_limits<Int>::max() / 2 + 1);  // one above the largest, exact
   if (x <= low) return std::numeric_limits<Int>::min();
   return x >= over ? std::numeric_limits<Int>::max() : Int(x);
 }
@@ -213,8 +214,11 @@ Acc load(const oar_view_t& v, int64_t at) {
     case DType::f64: return from_double<Acc>(get<double>(v, at));
     case DType::f16: return from_double<Acc>(f16_value(get<uint16_t>(v, at)));
     case DType::bf16: return from_double<Acc>(bf16_value(get<uint16_t>(v, at)));
-    case DType::f8_e4m3: case DType::f8_e5m2: case DType::f8_e4m3_uz: case DType::f8_e5m2_uz: case DType::f8_e8m0:
-      return from_double<Acc>(decode_float(DType(v.dtype), get<uint8_t>(v, at)));
+    case DType::f8_e4m3:
+    case DType::f8_e5m2:
+    case DType::f8_e4m3_uz:
+    case DType::f8_e5m2_uz:
+    case DType::f8_e8m0: return from_double<Acc>(decode_float(DType(v.dtype), get<uint8_t>(v, at)));
     case DType::f4_e2m1: return from_double<Acc>(decode(kE2M1, get_packed<4>(v, at)));
     case DType::i4: return Acc(extended<4>(get_packed<4>(v, at)));
     case DType::u4: return Acc(get_packed<4>(v, at));
@@ -240,8 +244,11 @@ void store(const oar_view_t& v, int64_t at, Acc x) {
     case DType::f64: return put(v, at, double(x));
     case DType::f16: return put(v, at, uint16_t(encode(kF16, sticky(x))));
     case DType::bf16: return put(v, at, uint16_t(encode(kBf16, sticky(x))));
-    case DType::f8_e4m3: case DType::f8_e5m2: case DType::f8_e4m3_uz: case DType::f8_e5m2_uz: case DType::f8_e8m0:
-      return put(v, at, uint8_t(encode_float(DType(v.dtype), sticky(x))));
+    case DType::f8_e4m3:
+    case DType::f8_e5m2:
+    case DType::f8_e4m3_uz:
+    case DType::f8_e5m2_uz:
+    case DType::f8_e8m0: return put(v, at, uint8_t(encode_float(DType(v.dtype), sticky(x))));
     case DType::f4_e2m1: return put_packed<4>(v, at, encode(kE2M1, sticky(x)));
     case DType::i4: return put_packed<4>(v, at, to_bits(x, -8, 7));
     case DType::u4: return put_packed<4>(v, at, to_bits(x, 0, 15));

@@ -12,10 +12,12 @@
 
 namespace oarlock::op {
 
-[[noreturn]] inline void bad_op(const char* why) { throw std::invalid_argument(why); }   // not constexpr: stops the compiler
+[[noreturn]] inline void bad_op(const char* why) {
+  throw std::invalid_argument(why);
+}  // not constexpr: stops the compiler
 
 struct Token {
-  char op;   // n number, v name, a attribute, # rank of a pack, + - * /
+  char op;  // n number, v name, a attribute, # rank of a pack, + - * /
   int16_t value;
 };
 struct Item {
@@ -25,8 +27,8 @@ struct Item {
 };
 struct Spec {
   uint8_t first = 0, count = 0;
-  int8_t pack = -1;      // which item may be many dimensions
-  char type = 0;         // 'f' fixed dtype, 'v' type variable, 'a' dtype attribute
+  int8_t pack = -1;  // which item may be many dimensions
+  char type = 0;     // 'f' fixed dtype, 'v' type variable, 'a' dtype attribute
   uint8_t type_slot = 0;
 };
 struct Rule {
@@ -34,9 +36,9 @@ struct Rule {
   std::string_view names[kNames], types[kTypes];
   bool is_pack[kNames]{};
   uint8_t name_count = 0, type_count = 0, token_count = 0, item_count = 0;
-  uint8_t open[4]{}, open_count = 0;   // names that only .infer binds
-  bool one_pass = true;                // matching left to right once binds everything
-  bool elementwise = false;            // all "[...]" of one type variable: equal operands skip the matcher
+  uint8_t open[4]{}, open_count = 0;  // names that only .infer binds
+  bool one_pass = true;               // matching left to right once binds everything
+  bool elementwise = false;           // all "[...]" of one type variable: equal operands skip the matcher
   DTypeSet first_type = kAny;
   Token token[48]{};
   Item item[56]{};
@@ -154,7 +156,8 @@ struct Parser {
     if (!take('[')) bad_op("shape string: '[' expected");
     if (peek() != ']') do {
         Item it = parse_item();
-        bool pack = it.kind == Item::batch || it.kind == Item::pack || it.kind == Item::attr_pack || it.kind == Item::any_pack;
+        bool pack =
+            it.kind == Item::batch || it.kind == Item::pack || it.kind == Item::attr_pack || it.kind == Item::any_pack;
         if (pack && p.pack >= 0 && !output) bad_op("shape string: an input may hold only one of '...' and '*S'");
         if (it.kind == Item::fresh && !output) bad_op("shape string: '?' is for outputs");
         if (r.item_count == std::size(r.item)) bad_op("the shape strings of this op are too long");
@@ -170,14 +173,17 @@ struct Parser {
 constexpr Rule compile(const OpDef& def) {
   Rule r;
   bool bound[Rule::kNames]{};
-  if (!def.name || !def.summary || !def.source || !def.cases.count) bad_op("op needs .name, .summary, .source and .cases");
+  if (!def.name || !def.summary || !def.source || !def.cases.count)
+    bad_op("op needs .name, .summary, .source and .cases");
   if (!def.reference && !def.decompose && !def.view) bad_op("op needs .reference, .decompose or .view");
-  if (!def.gradient && !def.decompose && !def.no_gradient) bad_op("primitive needs .gradient, or .no_gradient = \"why\"");
+  if (!def.gradient && !def.decompose && !def.no_gradient)
+    bad_op("primitive needs .gradient, or .no_gradient = \"why\"");
   for (int i = 0; i < def.inputs.count; ++i) {
-    if ((def.inputs.item[i].flags & variadic) && i + 1 != def.inputs.count) bad_op("only the last input may be variadic");
+    if ((def.inputs.item[i].flags & variadic) && i + 1 != def.inputs.count)
+      bad_op("only the last input may be variadic");
     r.in[i] = Parser{def, r, def.inputs.item[i].spec}.spec(false);
   }
-  for (bool progress = true; std::exchange(progress, false);)   // the order in which matching will bind names
+  for (bool progress = true; std::exchange(progress, false);)  // the order in which matching will bind names
     for (int i = 0; i < def.inputs.count; ++i)
       for (int k = 0; k < r.in[i].count; ++k) {
         const Item& it = r.item[r.in[i].first + k];
@@ -192,7 +198,8 @@ constexpr Rule compile(const OpDef& def) {
         if (unbound == 1 && !it.or_one && !(def.inputs.item[i].flags & optional)) bound[which] = progress = true;
       }
   for (int i = 0; i < def.outputs.count; ++i) {
-    if ((def.outputs.item[i].flags & variadic) && def.outputs.count > 1) bad_op("a variadic output must be the only one");
+    if ((def.outputs.item[i].flags & variadic) && def.outputs.count > 1)
+      bad_op("a variadic output must be the only one");
     r.out[i] = Parser{def, r, def.outputs.item[i].spec}.spec(true);
     bool typed = r.out[i].type != 'v';
     for (int j = 0; j < def.inputs.count; ++j)
@@ -216,7 +223,8 @@ constexpr Rule compile(const OpDef& def) {
     return std::any_of(list.begin(), list.end(), [&](auto& x) { return n == x.name; });
   };
   for (auto& s : def.saves) {
-    if (!among(def.inputs, s.name) && !among(def.outputs, s.name)) bad_op(".saves names neither an input nor an output");
+    if (!among(def.inputs, s.name) && !among(def.outputs, s.name))
+      bad_op(".saves names neither an input nor an output");
     if (s.wanted_by && !among(def.inputs, s.wanted_by)) bad_op(".saves: wanted_by names no input");
   }
   for (auto& t : def.types)

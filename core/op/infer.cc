@@ -27,7 +27,7 @@ bool InferCall::fail(std::string what) {
 std::string InferCall::expression_text(const Item& it) const {
   struct Part {
     std::string text;
-    int rank;   // how tightly it binds: 0 sum, 1 product, 2 a single word
+    int rank;  // how tightly it binds: 0 sum, 1 product, 2 a single word
   };
   std::vector<Part> stack;
   for (int t = it.first; t < it.first + it.count; ++t) {
@@ -133,11 +133,11 @@ bool InferCall::broadcast(const Dim* d, int width, int j) {
     Dim x = l < 0 ? Dim(1) : batch[l], y = q < 0 ? Dim(1) : d[q];
     if (x.n != y.n && x.n != 1 && y.n != 1) {
       if (x.known() && y.known()) {
-        int from = 0;   // the input that gave x
+        int from = 0;  // the input that gave x
         for (int k = 0; k < j; ++k) {
           const Spec& p = r.in[spec_of(k)];
           if (!in[k] || p.pack < 0 || r.item[p.first + p.pack].kind != Item::batch) continue;
-          int at = in[k]->rank - p.count + p.pack + 1 - (b.rank - i);   // that axis there
+          int at = in[k]->rank - p.count + p.pack + 1 - (b.rank - i);  // that axis there
           if (at >= p.pack && in[k]->d[at].n == x.n) from = k;
         }
         return fail("shapes do not broadcast, " + to_string(x) + " against " + to_string(y) + ": " +
@@ -169,11 +169,12 @@ bool InferCall::match(int j, bool last) {
           if (!it.or_one || last) bind(it.slot, s.d + at, n, j);
           break;
         }
-        if (v.rank != n) return fail(std::string(r.names[it.slot]) + " disagrees: " + input_text(by[it.slot]) + ", " + input_text(j));
+        if (v.rank != n)
+          return fail(std::string(r.names[it.slot]) + " disagrees: " + input_text(by[it.slot]) + ", " + input_text(j));
         for (int i = 0; i < n; ++i)
           if (v.d[i].n != s[at + i].n) {
             if (!agree(v.d[i], s[at + i], r.names[it.slot], j, by[it.slot], it.or_one)) return false;
-            if (s[at + i].known() && !it.or_one) v.d[i] = s[at + i];   // a number beats the symbol it must equal
+            if (s[at + i].known() && !it.or_one) v.d[i] = s[at + i];  // a number beats the symbol it must equal
           }
         break;
       }
@@ -186,14 +187,15 @@ bool InferCall::match(int j, bool last) {
           if (want.known() && s[at].known()) {
             std::string what = expression_text(it), from = bound_text(it), size = "(" + what + "=";
             if (it.count == 1 && r.token[it.first].op == 'n')
-              return fail("a size disagrees: " + input_text(j) + " (" + to_string(s[at]) + ", not " + to_string(want) + ")");
+              return fail("a size disagrees: " + input_text(j) + " (" + to_string(s[at]) + ", not " + to_string(want) +
+                          ")");
             return fail(what + " disagrees: " + from + (it.count > 1 ? " " + size + to_string(want) + ")" : "") + ", " +
                         input_text(j) + " " + size + to_string(s[at]) + ")");
           }
           agree(want, s[at], expression_text(it), j, -1, it.or_one);
         } else if (e.unknowns == 1) {
           Value x{s[at] * e.div, e.mul, 0, 0};
-          if (x.div.known() && x.div.n == 0) break;   // 0 * N tells nothing of N
+          if (x.div.known() && x.div.n == 0) break;  // 0 * N tells nothing of N
           if (!divides(x, it, j)) return false;
           Dim d = x.mul / x.div;
           bind(e.slot, &d, 1, j);
@@ -209,13 +211,15 @@ bool InferCall::match(int j, bool last) {
         auto dims = attrs.dims(it.slot);
         const char* name = def.attributes[it.slot].name;
         if (int(dims.size()) != n)
-          return fail(std::string(name) + " disagrees: it has " + std::to_string(dims.size()) + " sizes, " + input_text(j) +
-                      " needs " + std::to_string(n));
+          return fail(std::string(name) + " disagrees: it has " + std::to_string(dims.size()) + " sizes, " +
+                      input_text(j) + " needs " + std::to_string(n));
         for (int i = 0; i < n; ++i)
           if (!agree(dims[size_t(i)], s[at + i], name, j, -1)) return false;
         break;
       }
-      case Item::any: case Item::any_pack: case Item::fresh: break;
+      case Item::any:
+      case Item::any_pack:
+      case Item::fresh: break;
     }
     at += n;
   }
@@ -240,11 +244,13 @@ bool InferCall::types() {
       if (r.types[p.type_slot] == v.name) var = &v;
     DType& u = var_type[p.type_slot];
     if (u == DType::none) first_of[p.type_slot] = j;
-    DType before = u, mixed = u == DType::none || u == d ? d : !var || var->mixing == same ? DType::none : promote(u, d);
+    DType before = u, mixed = u == DType::none || u == d    ? d
+                              : !var || var->mixing == same ? DType::none
+                                                            : promote(u, d);
     if (mixed == DType::none) {
       int f = first_of[p.type_slot];
-      return fail("dtypes disagree: " + std::string(name_of(f)) + " is " + dtype_text(before) + ", " + name_of(j) + " is " +
-                  dtype_text(d) + ". Cast one of them");
+      return fail("dtypes disagree: " + std::string(name_of(f)) + " is " + dtype_text(before) + ", " + name_of(j) +
+                  " is " + dtype_text(d) + ". Cast one of them");
     }
     u = mixed;
     DTypeSet set = var ? var->set : kAny;
@@ -271,7 +277,8 @@ bool InferCall::fill(int i, int o) {
     const Item& it = r.item[k];
     switch (it.kind) {
       case Item::batch: push(batch.d, batch.rank); break;
-      case Item::name: case Item::pack:
+      case Item::name:
+      case Item::pack:
         if (!(bound >> it.slot & 1)) return fail("nothing gives " + std::string(r.names[it.slot]));
         push(value[it.slot].d, value[it.slot].rank);
         break;
@@ -288,11 +295,13 @@ bool InferCall::fill(int i, int o) {
         push(&d, 1);
         break;
       }
-      case Item::any: case Item::any_pack: break;
+      case Item::any:
+      case Item::any_pack: break;
     }
   }
   if (wanted > kMaxRank)
-    return fail("the result has rank " + std::to_string(wanted) + ", at most " + std::to_string(kMaxRank) + " is possible");
+    return fail("the result has rank " + std::to_string(wanted) + ", at most " + std::to_string(kMaxRank) +
+                " is possible");
   return true;
 }
 
@@ -343,7 +352,7 @@ bool InferCall::run() {
   }
   for (int i = 0; i < out_count; ++i) {
     int o = std::min(i, def.outputs.count - 1);
-    if (def.outputs[o].flags & variadic) {   // .infer filled it and may have changed how many there are
+    if (def.outputs[o].flags & variadic) {  // .infer filled it and may have changed how many there are
       if (out_type[i] == DType::none) out_type[i] = var_type[r.out[o].type_slot];
     } else if (!fill(i, o)) {
       return false;

@@ -38,14 +38,14 @@ struct InferCall {
   const Rule& r;
   Attrs attrs;
   int count;
-  const Shape* const* in;      // null: an optional input is absent
+  const Shape* const* in;  // null: an optional input is absent
   const DType* in_type;
-  int out_count;               // .infer sets it for variadic outputs
+  int out_count;  // .infer sets it for variadic outputs
   Shape* out;
   DType* out_type;
-  DType* var_type;             // [kTypes] dtype each type variable resolved to: what inputs are cast to
+  DType* var_type;  // [kTypes] dtype each type variable resolved to: what inputs are cast to
   Report& report;
-  const oar_view_t* const* host_values = nullptr;   // of inputs flagged host: their elements
+  const oar_view_t* const* host_values = nullptr;  // of inputs flagged host: their elements
   bool failed = false;
   uint32_t bound = 0;
   Shape batch{};
@@ -54,8 +54,17 @@ struct InferCall {
 
   InferCall(const OpDef& def, const Rule& r, Attrs attrs, int count, const Shape* const* in, const DType* in_type,
             int out_count, Shape* out, DType* out_type, DType* var_type, Report& report)
-      : def(def), r(r), attrs(attrs), count(count), in(in), in_type(in_type), out_count(out_count), out(out),
-        out_type(out_type), var_type(var_type), report(report) {}
+      : def(def),
+        r(r),
+        attrs(attrs),
+        count(count),
+        in(in),
+        in_type(in_type),
+        out_count(out_count),
+        out(out),
+        out_type(out_type),
+        var_type(var_type),
+        report(report) {}
 
   // Fills out and out_type; false with report.error on failure.
   bool run();
@@ -71,16 +80,16 @@ struct InferCall {
   // True if equal, or undecided (then guarded). Rules compare dimensions with this, never with ==. j: the input that `got`
   // is of; from: the one that `want` is of, or -1.
   bool agree(Dim want, Dim got, std::string_view what, int j, int from, bool or_one = false);
-  bool fail(std::string what);   // "<op>: " is put in front and what is expected behind; returns false
-  std::string input_text(int j) const;   // "a is [2, 3]"
+  bool fail(std::string what);          // "<op>: " is put in front and what is expected behind; returns false
+  std::string input_text(int j) const;  // "a is [2, 3]"
   std::string expects() const;
 
  private:
-  struct Value {   // mul * x / div, x the one unbound name
+  struct Value {  // mul * x / div, x the one unbound name
     Dim mul, div;
     int unknowns, slot;
   };
-  int spec_of(int j) const { return std::min(j, def.inputs.count - 1); }   // a variadic input comes last
+  int spec_of(int j) const { return std::min(j, def.inputs.count - 1); }  // a variadic input comes last
   const char* name_of(int j) const { return def.inputs.item[spec_of(j)].name; }
   void bind(int slot, const Dim* from, int n, int j);
   Value eval(const Item& it);
@@ -93,7 +102,7 @@ struct InferCall {
   bool sound(int i);
   std::string bound_text(const Item& it) const;
 
-  Shape value[Rule::kNames];   // a dimension is a pack of one
+  Shape value[Rule::kNames];  // a dimension is a pack of one
   int8_t by[Rule::kNames];
 };
 
@@ -103,19 +112,19 @@ struct ViewCall {
   const OpDef& def;
   Attrs attrs;
   const Shape& in;
-  const int64_t* in_strides;     // null while tracing: shapes only
-  bool in_contiguous;            // row-major without gaps
+  const int64_t* in_strides;  // null while tracing: shapes only
+  bool in_contiguous;         // row-major without gaps
   Shape out{};
   int64_t out_strides[kMaxRank];
-  int64_t out_offset = 0;        // elements from the start of the input
+  int64_t out_offset = 0;  // elements from the start of the input
   Status status{};
-  std::vector<Guard>* guards = nullptr;   // while tracing: where undecided comparisons go
+  std::vector<Guard>* guards = nullptr;  // while tracing: where undecided comparisons go
   // As InferCall::agree; text: the whole error.
   // A constructor, so that out_strides is not zeroed on every call.
   ViewCall(const OpDef& def, Attrs attrs, const Shape& in, const int64_t* in_strides, bool in_contiguous = false)
       : def(def), attrs(attrs), in(in), in_strides(in_strides), in_contiguous(in_contiguous) {}
   bool agree(Dim want, Dim got, const std::string& text);
-  bool fail(std::string what);   // "<op>: " is put in front and "." behind; returns false
+  bool fail(std::string what);  // "<op>: " is put in front and "." behind; returns false
   std::string input_text() const { return "x is " + to_string(in); }
 };
 

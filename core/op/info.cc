@@ -21,7 +21,8 @@ std::vector<OpOperand> operands(const auto& list) {
 }
 
 OpAttribute attribute(const op::Attribute& a) {
-  static const char* const kKinds[] = {"flag", "integer", "real", "text", "integers", "reals", "dim", "dims", "axis", "axes", "dtype"};
+  static const char* const kKinds[] = {"flag", "integer", "real", "text", "integers", "reals",
+                                       "dim",  "dims",    "axis", "axes", "dtype"};
   OpAttribute out;
   out.name = a.name;
   out.kind = a.kind == op::AttrKind::text && a.s ? "choice" : kKinds[int(a.kind)];
@@ -37,7 +38,8 @@ OpAttribute attribute(const op::Attribute& a) {
   }
   out.default_value = op::default_of(a);
   if (out.default_value.is_set) {
-    if (a.kind == op::AttrKind::text) out.default_text = std::string(out.default_value.value.str, size_t(out.default_value.count));
+    if (a.kind == op::AttrKind::text)
+      out.default_text = std::string(out.default_value.value.str, size_t(out.default_value.count));
     else if (a.kind == op::AttrKind::integers) out.default_text = std::to_string(a.i);
     else out.default_text = op::attribute_text(a.kind, out.default_value);
   }
@@ -80,7 +82,8 @@ std::vector<std::string> op_names() {
 const OpInfo& op_info(std::string_view name) {
   op::OpId id = op::find_op(name);
   if (id == op::kNoOp)
-    throw Error(Code::invalid_argument, "There is no op called \"" + std::string(name) + "\". op_names() lists those that exist.");
+    throw Error(Code::invalid_argument,
+                "There is no op called \"" + std::string(name) + "\". op_names() lists those that exist.");
   static std::mutex mutex;
   static auto* made = new std::map<op::OpId, OpInfo>;
   std::lock_guard lock(mutex);

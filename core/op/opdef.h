@@ -41,18 +41,18 @@ struct Fn {
 
 enum Flag {
   plain = 0,
-  optional = 1,    // input: may be absent
-  variadic = 2,    // last input or only output: any number
-  host = 4,        // input: in host memory; rules may read its values
-  mutated = 8,     // input: written to
-  constant = 16,   // input: never gets a gradient
-  hidden = 32      // output: kept for the gradient, not returned; absent when nobody will differentiate
+  optional = 1,   // input: may be absent
+  variadic = 2,   // last input or only output: any number
+  host = 4,       // input: in host memory; rules may read its values
+  mutated = 8,    // input: written to
+  constant = 16,  // input: never gets a gradient
+  hidden = 32     // output: kept for the gradient, not returned; absent when nobody will differentiate
 };
 struct Input {
   const char* name = nullptr;
-  const char* spec = nullptr;    // the shape string, "[..., M, K]"
+  const char* spec = nullptr;  // the shape string, "[..., M, K]"
   int flags = 0;
-  const char* range = nullptr;   // values of an integer input, "-V..V-1": documentation, check and test generator
+  const char* range = nullptr;  // values of an integer input, "-V..V-1": documentation, check and test generator
 };
 using Output = Input;
 
@@ -83,17 +83,29 @@ struct Attribute {
   const char* name = nullptr;
   AttrKind kind{};
   enum Need : uint8_t { defaulted, required, may_be_none } need = required;
-  uint16_t since = 1;                // op version that added it
-  int64_t i = 0;                     // default; of integers: what every missing entry is
+  uint16_t since = 1;  // op version that added it
+  int64_t i = 0;       // default; of integers: what every missing entry is
   double f = 0;
-  const char* s = nullptr;           // choices, "first|second|third"; the first is the default
+  const char* s = nullptr;  // choices, "first|second|third"; the first is the default
   double low = -INFINITY, high = INFINITY;
-  constexpr Attribute at_least(double v) && { low = v; return *this; }
-  constexpr Attribute at_most(double v) && { high = v; return *this; }
-  constexpr Attribute from_version(uint16_t v) && { since = v; return *this; }
-  constexpr Attribute or_none() && { need = may_be_none; return *this; }
+  constexpr Attribute at_least(double v) && {
+    low = v;
+    return *this;
+  }
+  constexpr Attribute at_most(double v) && {
+    high = v;
+    return *this;
+  }
+  constexpr Attribute from_version(uint16_t v) && {
+    since = v;
+    return *this;
+  }
+  constexpr Attribute or_none() && {
+    need = may_be_none;
+    return *this;
+  }
 };
-constexpr Attribute attr(const char* n, AttrKind k) { return {n, k}; }   // without a default: required
+constexpr Attribute attr(const char* n, AttrKind k) { return {n, k}; }  // without a default: required
 constexpr Attribute attr(const char* n, AttrKind k, int64_t i, double f = 0, const char* s = nullptr) {
   return {n, k, Attribute::defaulted, 1, i, f, s};
 }
@@ -104,13 +116,21 @@ constexpr Attribute dim(const char* n) { return attr(n, AttrKind::dim); }
 constexpr Attribute dims(const char* n) { return attr(n, AttrKind::dims); }
 constexpr Attribute reals(const char* n) { return attr(n, AttrKind::reals); }
 template <class... V>
-constexpr Attribute dtype(const char* n, V... v) { return attr(n, AttrKind::dtype, int64_t(v)...); }
+constexpr Attribute dtype(const char* n, V... v) {
+  return attr(n, AttrKind::dtype, int64_t(v)...);
+}
 template <class... V>
-constexpr Attribute integer(const char* n, V... v) { return attr(n, AttrKind::integer, v...); }
+constexpr Attribute integer(const char* n, V... v) {
+  return attr(n, AttrKind::integer, v...);
+}
 template <class... V>
-constexpr Attribute integers(const char* n, V... v) { return attr(n, AttrKind::integers, v...); }
+constexpr Attribute integers(const char* n, V... v) {
+  return attr(n, AttrKind::integers, v...);
+}
 template <class... V>
-constexpr Attribute axis(const char* n, V... v) { return attr(n, AttrKind::axis, v...); }
+constexpr Attribute axis(const char* n, V... v) {
+  return attr(n, AttrKind::axis, v...);
+}
 constexpr Attribute real(const char* n) { return attr(n, AttrKind::real); }
 constexpr Attribute real(const char* n, double v) { return attr(n, AttrKind::real, 0, v); }
 
@@ -148,22 +168,22 @@ enum class Role : uint8_t { none, add, full, copy, cast, assign, sum, reshape, e
 
 struct OpDef {
   const char* name = nullptr;
-  uint16_t version = 1;            // rises with any change of meaning or attributes
+  uint16_t version = 1;  // rises with any change of meaning or attributes
   const char* summary = nullptr;
-  const char* source = nullptr;    // the standard or paper
+  const char* source = nullptr;  // the standard or paper
   List<Input, 10> inputs{};
   List<Output, 6> outputs{};
   List<TypeVar, 4> types{};
   List<Attribute, 10> attributes{};
   List<Region, 2> regions{};
-  Fn<InferRule> infer{};           // fills the names that no input gives
-  Fn<ViewRule> view{};             // instead of infer: shape, strides and offset of an alias
+  Fn<InferRule> infer{};  // fills the names that no input gives
+  Fn<ViewRule> view{};    // instead of infer: shape, strides and offset of an alias
   Fn<GradientRule> gradient{};
   List<Saved, 6> saves{};
-  const char* no_gradient = nullptr;   // why not
+  const char* no_gradient = nullptr;  // why not
   Fn<DecomposeRule> decompose{};
   Fn<ReferenceKernel> reference{};
-  Fn<UpgradeRule> upgrade{};       // a call of an older version, rewritten with ops
+  Fn<UpgradeRule> upgrade{};  // a call of an older version, rewritten with ops
   Role role = Role::none;
   Tolerance tolerance{};
   List<Case, 10> cases{};

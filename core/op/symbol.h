@@ -20,22 +20,22 @@ class Symbols {
   Symbols();
   static Symbols& current();
 
-  Dim name(std::string_view name);    // the same name is the same Dim
-  Dim fresh(std::string_view stem);   // a new one: "N", then "N1", "N2", ...
+  Dim name(std::string_view name);   // the same name is the same Dim
+  Dim fresh(std::string_view stem);  // a new one: "N", then "N1", "N2", ...
   // a op b for + - * /. Whole results that are not negative come back as numbers. A division that does not come out
   // exactly as a polynomial is an opaque floor, equal only to the same division. By zero: 0.
   Dim combine(Dim a, Dim b, char op);
-  std::string text(Dim d) const;   // "4*B + 1"
+  std::string text(Dim d) const;  // "4*B + 1"
   // Is it a number or one of ours? Never true of -1, which people write for "the rest", nor of kRest.
   bool has(Dim d) const { return d.n >= 0 || (d.n <= -2 && d.n >= -int64_t(expressions_.size())); }
   // Its value where size_of gives each named size; a negative result or a name without a value gives -1.
   int64_t evaluate(Dim d, const std::function<int64_t(std::string_view name)>& size_of) const;
 
  private:
-  using Monomial = std::vector<std::pair<int, int>>;   // (atom, power), atoms ascending; {} is the constant term
-  using Polynomial = std::map<Monomial, int64_t>;      // no zero coefficients
+  using Monomial = std::vector<std::pair<int, int>>;  // (atom, power), atoms ascending; {} is the constant term
+  using Polynomial = std::map<Monomial, int64_t>;     // no zero coefficients
   struct Atom {
-    std::string name;      // empty: floor(dividend / divisor)
+    std::string name;  // empty: floor(dividend / divisor)
     Dim dividend, divisor;
   };
   Polynomial polynomial(Dim d) const;
@@ -47,7 +47,7 @@ class Symbols {
   std::vector<Atom> atoms_;
   std::map<std::string, int, std::less<>> by_name_;
   std::map<std::pair<int64_t, int64_t>, int> by_division_;
-  std::vector<Polynomial> expressions_;   // Dim n is expressions_[-n-1]; the first stays unused, see has()
+  std::vector<Polynomial> expressions_;  // Dim n is expressions_[-n-1]; the first stays unused, see has()
   std::map<Polynomial, int64_t> known_;
 };
 

@@ -21,7 +21,8 @@ uint64_t read_by(const OpDef& def, std::string_view name) {
     if (name != s.name) continue;
     if (!s.wanted_by) return ~0ull;
     for (int i = 0; i < def.inputs.count; ++i)
-      if (std::string_view(def.inputs[i].name) == s.wanted_by) inputs |= def.inputs[i].flags & variadic ? ~0ull << i : 1ull << i;
+      if (std::string_view(def.inputs[i].name) == s.wanted_by)
+        inputs |= def.inputs[i].flags & variadic ? ~0ull << i : 1ull << i;
   }
   return inputs;
 }
@@ -31,7 +32,7 @@ struct Table {
   static constexpr int kMost = 8192;
   std::atomic<const Op*> rows[kMost]{};
   std::atomic<int> count{0};
-  std::shared_mutex mutex;   // guards by_name and who appends
+  std::shared_mutex mutex;  // guards by_name and who appends
   std::unordered_map<std::string_view, OpId> by_name;
   OpId by_role[int(Role::count)];
 
@@ -43,7 +44,7 @@ struct Table {
     }
   }
 
-  OpId append(const OpDef* def) {   // throws what compile throws
+  OpId append(const OpDef* def) {  // throws what compile throws
     auto op = std::make_unique<Op>();
     op->def = def;
     op->rule = compile(*def);
@@ -68,7 +69,8 @@ struct Table {
     for (int i = 0; i < op->rule.item_count; ++i)
       op->broadcasts |= op->rule.item[i].kind == Item::batch || op->rule.item[i].or_one;
     for (int i = 0; i < 10; ++i) op->input_read_by[i] = i < def->inputs.count ? read_by(*def, def->inputs[i].name) : 0;
-    for (int i = 0; i < 6; ++i) op->output_read_by[i] = i < def->outputs.count ? read_by(*def, def->outputs[i].name) : 0;
+    for (int i = 0; i < 6; ++i)
+      op->output_read_by[i] = i < def->outputs.count ? read_by(*def, def->outputs[i].name) : 0;
     by_name.emplace(def->name, op->id);
     rows[op->id].store(op.release(), std::memory_order_release);
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
@@ -77,7 +79,7 @@ struct Table {
 };
 
 Table& table() {
-  static Table* t = new Table;   // never destroyed: threads may call ops until the very end
+  static Table* t = new Table;  // never destroyed: threads may call ops until the very end
   return *t;
 }
 
@@ -106,9 +108,7 @@ Result<OpId> register_op(const OpDef* def) {
     OpId id = t.append(def);
     something_changed();
     return id;
-  } catch (const std::invalid_argument& e) {
-    return invalid(name + ": " + e.what() + ".");
-  }
+  } catch (const std::invalid_argument& e) { return invalid(name + ": " + e.what() + "."); }
 }
 
 }  // namespace oarlock::op

@@ -79,21 +79,25 @@ void stop_at(const void* function, std::string_view text) {
     std::string_view path = info.dli_fname;
     place = std::string(path.substr(path.rfind('/') + 1));
     char offset[32];
-    std::snprintf(offset, sizeof offset, "+0x%zx", size_t(static_cast<const char*>(function) - static_cast<const char*>(info.dli_fbase)));
+    std::snprintf(offset, sizeof offset, "+0x%zx",
+                  size_t(static_cast<const char*>(function) - static_cast<const char*>(info.dli_fbase)));
     place += offset;
   }
   line(place, text);
 }
 
 uint64_t now_ns() {
-  return uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+  return uint64_t(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
 }
 
 void record(const char* category, std::string name, uint64_t begin_ns, uint64_t end_ns, std::string detail) {
   static thread_local long thread = syscall(SYS_gettid);
   Profile& p = profile();
   std::lock_guard hold(p.lock);
-  if (p.events.size() < 10'000'000) p.events.push_back({category, std::move(name), std::move(detail), begin_ns, end_ns, thread});
+  if (p.events.size() < 10'000'000)
+    p.events.push_back({category, std::move(name), std::move(detail), begin_ns, end_ns, thread});
 }
 
 }  // namespace oarlock::trace
@@ -120,8 +124,9 @@ Status profile_stop(std::string_view json_path) {
   std::fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", f);
   const char* comma = "\n";
   for (const auto& e : p.events) {
-    std::fprintf(f, "%s{\"ph\":\"X\",\"pid\":%d,\"tid\":%ld,\"cat\":\"%s\",\"name\":\"%s\",\"ts\":%.3f,\"dur\":%.3f", comma, int(getpid()),
-                 e.thread, e.category, trace::escaped(e.name).c_str(), double(e.begin_ns) / 1e3, double(e.end_ns - e.begin_ns) / 1e3);
+    std::fprintf(f, "%s{\"ph\":\"X\",\"pid\":%d,\"tid\":%ld,\"cat\":\"%s\",\"name\":\"%s\",\"ts\":%.3f,\"dur\":%.3f",
+                 comma, int(getpid()), e.thread, e.category, trace::escaped(e.name).c_str(), double(e.begin_ns) / 1e3,
+                 double(e.end_ns - e.begin_ns) / 1e3);
     if (!e.detail.empty()) std::fprintf(f, ",\"args\":{\"detail\":\"%s\"}", trace::escaped(e.detail).c_str());
     std::fputs("}", f);
     comma = ",\n";
@@ -130,7 +135,8 @@ Status profile_stop(std::string_view json_path) {
   p.events.clear();
   bool bad = std::ferror(f) != 0;
   bad |= std::fclose(f) != 0;
-  return bad ? Status(Code::internal, "profile: \"" + path + "\" could not be written to its end. Is the disk full?") : Status();
+  return bad ? Status(Code::internal, "profile: \"" + path + "\" could not be written to its end. Is the disk full?")
+             : Status();
 }
 
 }  // namespace oarlock

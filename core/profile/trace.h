@@ -12,15 +12,16 @@ enum Sink : uint32_t { kStops = 1, kProfile = 2, kPlacementTime = 4, kUnread = 8
 // Which sinks are on. Zero almost always.
 extern std::atomic<uint32_t> on;
 inline uint32_t active() { return on.load(std::memory_order_relaxed); }
-void read_settings();   // turns sinks on as the settings say; whoever finds kUnread set calls it
+void read_settings();  // turns sinks on as the settings say; whoever finds kUnread set calls it
 
 // One stop of a call's way, "core/dispatch/call.cc:41  matmul: found a prepared kernel"; only while kStops is on.
 void stop(std::string_view text, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 // The stop of a kernel whose plugin does not say where it is declared: library and offset.
 void stop_at(const void* function, std::string_view text);
-#define OAR_TRACE_STOP(text)                                                                      \
-  do {                                                                                            \
-    if (::oarlock::trace::active() & ::oarlock::trace::kStops) [[unlikely]] ::oarlock::trace::stop(text); \
+#define OAR_TRACE_STOP(text)                                                \
+  do {                                                                      \
+    if (::oarlock::trace::active() & ::oarlock::trace::kStops) [[unlikely]] \
+      ::oarlock::trace::stop(text);                                         \
   } while (0)
 
 uint64_t now_ns();
@@ -30,10 +31,12 @@ void record(const char* category, std::string name, uint64_t begin_ns, uint64_t 
 class Span {
  public:
   Span(const char* category, const char* name) : category_(category), name_(name) {
-    if (active() & kProfile) [[unlikely]] begin_ = now_ns();
+    if (active() & kProfile) [[unlikely]]
+      begin_ = now_ns();
   }
   ~Span() {
-    if (begin_) [[unlikely]] record(category_, name_, begin_, now_ns());
+    if (begin_) [[unlikely]]
+      record(category_, name_, begin_, now_ns());
   }
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;

@@ -19,7 +19,7 @@ Boxes boxes(const TensorImpl& from, const TensorImpl& to) {
   int64_t size = info(to.dtype).bits / 8;
   b.piece = size;
   int i = to.shape.rank - 1;
-  for (; i >= 0; --i) {   // the innermost axes that lie together on both sides
+  for (; i >= 0; --i) {  // the innermost axes that lie together on both sides
     if (to.shape(i) == 1) continue;
     if (to.strides[i] * size != b.piece || from.strides[i] * size != b.piece) break;
     b.piece *= to.shape(i);
@@ -76,10 +76,12 @@ Status copy_elements(const TensorImpl& from, TensorImpl& to) {
   if (bytes == 0) return {};
   bool packed = info(from.dtype).bits < 8;
   if (packed && !(from.contiguous && to.contiguous))
-    return {Code::unsupported, "copy: " + std::string(to_string(from.dtype)) + " lies packed, so only row-major tensors can be copied."};
+    return {Code::unsupported,
+            "copy: " + std::string(to_string(from.dtype)) + " lies packed, so only row-major tensors can be copied."};
   if (from.device == to.device) {
     if (!from.device->is_host()) {
-      if (packed) return {Code::unsupported, "copy on " + from.device->name + ": packed dtypes are copied on the host only."};
+      if (packed)
+        return {Code::unsupported, "copy on " + from.device->name + ": packed dtypes are copied on the host only."};
       return on_device(from, to);
     }
     if (from.contiguous && to.contiguous) std::memcpy(to.view.data, from.view.data, bytes);
@@ -94,7 +96,7 @@ Status copy_elements(const TensorImpl& from, TensorImpl& to) {
   }
   Stream* s = from.storage->stream ? from.storage->stream : current_stream(*from.device);
   if (to.device->is_host()) return copy_to_host(*s, to.view.data, place(from), 0, bytes);
-  Result<Block> host = host_allocate(bytes);   // between two plugins: through the host
+  Result<Block> host = host_allocate(bytes);  // between two plugins: through the host
   if (!host) return std::move(host.status());
   Status done = copy_to_host(*s, host->data, place(from), 0, bytes);
   Stream* t = current_stream(*to.device);

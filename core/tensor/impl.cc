@@ -57,7 +57,8 @@ int64_t extent(const Shape& shape, const int64_t* strides) {
 
 Status check_sizes(const Shape& shape, DType dtype, std::string_view what) {
   for (Dim d : shape)
-    if (!d.known()) return invalid(std::string(what) + ": shape " + to_string(shape) + " has a negative size; sizes are 0 or more.");
+    if (!d.known())
+      return invalid(std::string(what) + ": shape " + to_string(shape) + " has a negative size; sizes are 0 or more.");
   int64_t n = count(shape);
   if (n > (int64_t(1) << 58) || (info(dtype).bits >= 8 && n > (int64_t(1) << 58) / (info(dtype).bits / 8)))
     return invalid(std::string(what) + ": shape " + to_string(shape) + " of " + std::string(to_string(dtype)) +
@@ -111,10 +112,12 @@ TensorImpl* make_tensor(DeviceState& device, DType dtype, const Shape& shape, co
   return t;
 }
 
-Result<TensorImpl*> allocate_tensor(DeviceState& device, DType dtype, const Shape& shape, Stream* stream, const int64_t* strides) {
+Result<TensorImpl*> allocate_tensor(DeviceState& device, DType dtype, const Shape& shape, Stream* stream,
+                                    const int64_t* strides) {
   int64_t n = strides ? extent(shape, strides) : count(shape);
   Result<Block> block = device_allocate(device, size_bytes(dtype, uint64_t(n)), stream);
-  if (!block) [[unlikely]] return std::move(block.status());
+  if (!block) [[unlikely]]
+    return std::move(block.status());
   auto* s = new (object_allocate(sizeof(Storage))) Storage;
   s->device = &device;
   s->block = *block;

@@ -11,28 +11,28 @@
 
 namespace oarlock {
 
-struct Autograd;   // core/autograd/tape.h
+struct Autograd;  // core/autograd/tape.h
 
 // Memory that one tensor and its views share.
 struct Storage {
   std::atomic<uint32_t> refs{1};
-  std::atomic<uint32_t> version{0};   // rises with every write by an op; the tape compares it
+  std::atomic<uint32_t> version{0};  // rises with every write by an op; the tape compares it
   DeviceState* device;
   Block block;
-  Stream* stream = nullptr;           // that touched it last; null on the host
-  void (*release)(void*) = nullptr;   // of borrowed memory
+  Stream* stream = nullptr;          // that touched it last; null on the host
+  void (*release)(void*) = nullptr;  // of borrowed memory
   void* context = nullptr;
 };
 
 struct TensorImpl {
   std::atomic<uint32_t> refs{1};
   DType dtype;
-  bool requires_grad = false;         // a leaf that wants one, or computed from one (then autograd is set)
-  bool contiguous;                    // row-major without gaps
-  Storage* storage = nullptr;         // null: shape and dtype only
+  bool requires_grad = false;  // a leaf that wants one, or computed from one (then autograd is set)
+  bool contiguous;             // row-major without gaps
+  Storage* storage = nullptr;  // null: shape and dtype only
   DeviceState* device;
   Autograd* autograd = nullptr;
-  oar_view_t view;                    // what frames point to
+  oar_view_t view;  // what frames point to
   Shape shape;
   int64_t strides[kMaxRank];
 };
@@ -50,7 +50,8 @@ Result<TensorImpl*> allocate_tensor(DeviceState& device, DType dtype, const Shap
 // Uninitialised host memory in the geometry of a prototype, which is row-major. The usual output.
 inline Result<TensorImpl*> allocate_like(const TensorImpl& like, uint64_t bytes) {
   Result<Block> block = host_allocate(bytes);
-  if (!block) [[unlikely]] return std::move(block.status());
+  if (!block) [[unlikely]]
+    return std::move(block.status());
   auto* s = new (object_allocate(sizeof(Storage))) Storage;
   s->device = like.device;
   s->block = *block;

@@ -24,14 +24,17 @@ const TensorImpl& value(const Tensor& t, const char* what) {
 }
 DeviceState& usable_device(Device device, const char* what) {
   if (device.index() < 0 || device.index() >= device_count())
-    throw Error(Code::invalid_argument, std::string(what) + ": there is no device " + std::to_string(device.index()) + "; there are " + device_list() + ".");
+    throw Error(Code::invalid_argument, std::string(what) + ": there is no device " + std::to_string(device.index()) +
+                                            "; there are " + device_list() + ".");
   return device_at(device.index());
 }
 void check_dtype(DType dtype, const DeviceState& device, const char* what) {
   if (info(dtype).bits == 0 || info(dtype).kind == DTypeKind::host)
-    throw Error(Code::invalid_argument, std::string(what) + ": dtype " + std::string(to_string(dtype)) + " can't be stored in a tensor.");
+    throw Error(Code::invalid_argument,
+                std::string(what) + ": dtype " + std::string(to_string(dtype)) + " can't be stored in a tensor.");
   if (!(device.storage_dtypes & set_of(dtype)))
-    throw Error(Code::unsupported, std::string(what) + ": " + device.name + " can't store " + std::string(to_string(dtype)) + ". Cast to another dtype.");
+    throw Error(Code::unsupported, std::string(what) + ": " + device.name + " can't store " +
+                                       std::string(to_string(dtype)) + ". Cast to another dtype.");
 }
 
 Tensor on_host(const Tensor& t) {
@@ -53,7 +56,9 @@ Tensor Tensor::from_host(const void* bytes, const Shape& shape, DType dtype, Dev
   Tensor t = empty(shape, dtype, device);
   uint64_t n = size_bytes(dtype, uint64_t(count(shape)));
   if (n == 0) return t;
-  if (!bytes) throw Error(Code::invalid_argument, "from_host: the pointer is null, shape " + oarlock::to_string(shape) + " wants " + std::to_string(n) + " bytes.");
+  if (!bytes)
+    throw Error(Code::invalid_argument, "from_host: the pointer is null, shape " + oarlock::to_string(shape) +
+                                            " wants " + std::to_string(n) + " bytes.");
   TensorImpl& impl = *t.impl();
   if (impl.device->is_host()) {
     std::memcpy(impl.view.data, bytes, n);
@@ -71,13 +76,17 @@ Tensor Tensor::scalar(double v, DType dtype) {
   return t;
 }
 
-Tensor Tensor::borrow(void* data, const Shape& shape, DType dtype, const int64_t* strides, void (*release)(void*), void* context) {
+Tensor Tensor::borrow(void* data, const Shape& shape, DType dtype, const int64_t* strides, void (*release)(void*),
+                      void* context) {
   check_dtype(dtype, host_device(), "borrow");
   throw_if(check_sizes(shape, dtype, "borrow"));
   if (strides)
     for (int i = 0; i < shape.rank; ++i)
-      if (strides[i] < 0) throw Error(Code::invalid_argument, "borrow: stride " + std::to_string(strides[i]) + " of axis " + std::to_string(i) + " is negative; copy the data row-major instead.");
-  if (!data && count(shape) != 0) throw Error(Code::invalid_argument, "borrow: the pointer is null, shape is " + oarlock::to_string(shape) + ".");
+      if (strides[i] < 0)
+        throw Error(Code::invalid_argument, "borrow: stride " + std::to_string(strides[i]) + " of axis " +
+                                                std::to_string(i) + " is negative; copy the data row-major instead.");
+  if (!data && count(shape) != 0)
+    throw Error(Code::invalid_argument, "borrow: the pointer is null, shape is " + oarlock::to_string(shape) + ".");
   auto* s = new (object_allocate(sizeof(Storage))) Storage;
   s->device = &host_device();
   int64_t n = strides ? extent(shape, strides) : count(shape);
@@ -89,7 +98,9 @@ Tensor Tensor::borrow(void* data, const Shape& shape, DType dtype, const int64_t
 
 void detail::check_count(const Shape& shape, size_t have) {
   if (int64_t(have) != count(shape))
-    throw Error(Code::invalid_argument, "of: shape " + oarlock::to_string(shape) + " wants " + std::to_string(count(shape)) + " values, given " + std::to_string(have) + ".");
+    throw Error(Code::invalid_argument, "of: shape " + oarlock::to_string(shape) + " wants " +
+                                            std::to_string(count(shape)) + " values, given " + std::to_string(have) +
+                                            ".");
 }
 
 DType Tensor::dtype() const { return value(*this, "dtype").dtype; }
@@ -98,7 +109,8 @@ int64_t Tensor::size(int axis) const {
   const Shape& s = shape();
   int i = axis < 0 ? axis + s.rank : axis;
   if (i < 0 || i >= s.rank)
-    throw Error(Code::invalid_argument, "size: axis " + std::to_string(axis) + " is out of range for shape " + oarlock::to_string(s) + ".");
+    throw Error(Code::invalid_argument,
+                "size: axis " + std::to_string(axis) + " is out of range for shape " + oarlock::to_string(s) + ".");
   return s(i);
 }
 int64_t Tensor::element_count() const { return count(shape()); }
@@ -108,8 +120,10 @@ bool Tensor::is_contiguous() const { return value(*this, "is_contiguous").contig
 void* Tensor::data() const {
   const TensorImpl& t = value(*this, "data");
   if (!t.device->host_access)
-    throw Error(Code::invalid_argument, "data: the host can't read memory of " + t.device->name + ". Use copy_to_host or .to(cpu).");
-  if (!t.storage && count(t.shape) != 0) throw Error(Code::invalid_argument, "data: the tensor has a shape but no elements.");
+    throw Error(Code::invalid_argument,
+                "data: the host can't read memory of " + t.device->name + ". Use copy_to_host or .to(cpu).");
+  if (!t.storage && count(t.shape) != 0)
+    throw Error(Code::invalid_argument, "data: the tensor has a shape but no elements.");
   return t.view.data;
 }
 
@@ -132,14 +146,18 @@ void Tensor::copy_to_host(void* out) const {
 
 double Tensor::item() const {
   const TensorImpl& t = value(*this, "item");
-  if (count(t.shape) != 1) throw Error(Code::invalid_argument, "item: shape " + oarlock::to_string(t.shape) + " has " + std::to_string(count(t.shape)) + " elements, not one.");
+  if (count(t.shape) != 1)
+    throw Error(Code::invalid_argument, "item: shape " + oarlock::to_string(t.shape) + " has " +
+                                            std::to_string(count(t.shape)) + " elements, not one.");
   NoGrad off;
   Tensor h = on_host(*this);
   return op::load<double>(h.impl()->view, 0);
 }
 int64_t Tensor::item_int() const {
   const TensorImpl& t = value(*this, "item_int");
-  if (count(t.shape) != 1) throw Error(Code::invalid_argument, "item_int: shape " + oarlock::to_string(t.shape) + " has " + std::to_string(count(t.shape)) + " elements, not one.");
+  if (count(t.shape) != 1)
+    throw Error(Code::invalid_argument, "item_int: shape " + oarlock::to_string(t.shape) + " has " +
+                                            std::to_string(count(t.shape)) + " elements, not one.");
   NoGrad off;
   Tensor h = on_host(*this);
   return op::load<int64_t>(h.impl()->view, 0);
@@ -163,9 +181,11 @@ bool Tensor::requires_grad() const { return value(*this, "requires_grad").requir
 Tensor& Tensor::set_requires_grad(bool on) {
   value(*this, "set_requires_grad");
   if (impl_->autograd && impl_->autograd->node)
-    throw Error(Code::invalid_argument, "set_requires_grad: this tensor was computed from others; only leaves can be set. Use detach().");
+    throw Error(Code::invalid_argument,
+                "set_requires_grad: this tensor was computed from others; only leaves can be set. Use detach().");
   if (on && !(set_of(impl_->dtype) & (kFloat | kComplex)))
-    throw Error(Code::invalid_argument, "set_requires_grad: dtype is " + std::string(oarlock::to_string(impl_->dtype)) + "; only floating dtypes have gradients. Cast it.");
+    throw Error(Code::invalid_argument, "set_requires_grad: dtype is " + std::string(oarlock::to_string(impl_->dtype)) +
+                                            "; only floating dtypes have gradients. Cast it.");
   impl_->requires_grad = on;
   return *this;
 }
@@ -176,7 +196,8 @@ Tensor Tensor::grad() const {
 void Tensor::set_grad(Tensor gradient) {
   value(*this, "set_grad");
   if (gradient.defined() && !(gradient.shape() == impl_->shape))
-    throw Error(Code::invalid_argument, "set_grad: the gradient has shape " + oarlock::to_string(gradient.shape()) + ", the tensor " + oarlock::to_string(impl_->shape) + ".");
+    throw Error(Code::invalid_argument, "set_grad: the gradient has shape " + oarlock::to_string(gradient.shape()) +
+                                            ", the tensor " + oarlock::to_string(impl_->shape) + ".");
   autograd_of(*impl_).grad = std::move(gradient);
 }
 Tensor Tensor::detach() const {
@@ -231,7 +252,8 @@ void print(const TensorImpl& t, int axis, int64_t at, int edge, std::string& out
 
 std::string Tensor::to_string(int edge) const {
   if (!impl_) return "Tensor(no value)";
-  std::string head = "Tensor(" + std::string(oarlock::to_string(impl_->dtype)) + oarlock::to_string(impl_->shape) + " on " + impl_->device->name;
+  std::string head = "Tensor(" + std::string(oarlock::to_string(impl_->dtype)) + oarlock::to_string(impl_->shape) +
+                     " on " + impl_->device->name;
   if (!impl_->storage && count(impl_->shape) != 0) return head + ", no elements)";
   if (info(impl_->dtype).kind == DTypeKind::complex || info(impl_->dtype).bits < 8) return head + ")";
   NoGrad off;

@@ -5,7 +5,8 @@ static ReferenceKernel reference;
 
 extern constinit const OpDef def = define({
     .name = "gather",
-    .summary = "Rows of x: out[j, ...] is x[index[j], ...]; negative indices count from the end. One out of range is an error.",
+    .summary = "Rows of x: out[j, ...] is x[index[j], ...]; negative indices count from the end. One out of range is "
+               "an error.",
     .source = "ONNX operator set 13, Gather, axis 0; Array API standard 2023.12, take",
     .inputs = {{"x", "[V, *R]"}, {"index", "I[*J]", constant, "-V..V-1"}},
     .outputs = {{"out", "[*J, *R]"}},
@@ -13,7 +14,9 @@ extern constinit const OpDef def = define({
     .gradient = gradient,
     .saves = {{"index"}},
     .reference = reference,
-    .cases = {{"a table and a batch", "V=5 R=3 J=2x4"}, {"one index", "V=5 R= J="}, {"the last", "V=4 R=2 J=1", "", "index: -1"},
+    .cases = {{"a table and a batch", "V=5 R=3 J=2x4"},
+              {"one index", "V=5 R= J="},
+              {"the last", "V=4 R=2 J=1", "", "index: -1"},
               {"none of nothing", "V=0 R=2 J=0"}},
 });
 }  // namespace oarlock::op::gather_
@@ -28,8 +31,9 @@ static int64_t row_of(KernelCall& c, const oar_view_t& index, const int64_t* pos
   Shape where;
   for (int i = 0; i < index.n_dims; ++i) where.push(position[i]);
   std::string text = dtype(index) == DType::u64 ? std::to_string(uint64_t(at)) : std::to_string(at);
-  c.fail("gather: index " + text + " at position " + to_string(where) + " is out of range: axis 0 of x has " + std::to_string(rows) +
-         " elements" + (rows ? ". Give " + std::to_string(-rows) + " to " + std::to_string(rows - 1) : std::string()) + ".");
+  c.fail("gather: index " + text + " at position " + to_string(where) + " is out of range: axis 0 of x has " +
+         std::to_string(rows) + " elements" +
+         (rows ? ". Give " + std::to_string(-rows) + " to " + std::to_string(rows - 1) : std::string()) + ".");
   return -1;
 }
 static void reference(KernelCall& c) {

@@ -6,7 +6,8 @@ static ReferenceKernel reference;
 
 extern constinit const OpDef def = define({
     .name = "scatter_add",
-    .summary = "x with updates added to its rows: out[index[j], ...] += updates[j, ...]. Rows that meet are all added. Negative indices "
+    .summary = "x with updates added to its rows: out[index[j], ...] += updates[j, ...]. Rows that meet are all added. "
+               "Negative indices "
                "count from the end; one out of range is an error.",
     .source = "ONNX operator set 18, ScatterND, reduction add, on axis 0",
     .inputs = {{"x", "[V, *R]"}, {"index", "I[*J]", constant, "-V..V-1"}, {"updates", "[*_]"}},
@@ -17,14 +18,16 @@ extern constinit const OpDef def = define({
     .saves = {{"index", "updates"}},
     .reference = reference,
     .tolerance = {.of_absolutes = true},
-    .cases = {{"rows that meet", "V=3 R=2 J=4", "", "index: 1"}, {"the last", "V=4 R=2 J=1", "", "index: -1"}, {"nothing to add", "V=3 R=2 J=0"}},
+    .cases = {{"rows that meet", "V=3 R=2 J=4", "", "index: 1"},
+              {"the last", "V=4 R=2 J=1", "", "index: -1"},
+              {"nothing to add", "V=3 R=2 J=0"}},
 });
 }  // namespace oarlock::op::scatter_add_
 
 #include "rules.h"
 #include "elementwise.h"
 namespace oarlock::op::scatter_add_ {
-static void infer(InferCall& c) {   // updates is [*J, *R], two packs that one string can't match
+static void infer(InferCall& c) {  // updates is [*J, *R], two packs that one string can't match
   const Shape &x = *c.in[0], &index = *c.in[1], &updates = *c.in[2];
   int rank = index.rank + x.rank - 1;
   if (updates.rank != rank)
@@ -47,8 +50,9 @@ static int64_t row_of(KernelCall& c, const oar_view_t& index, const int64_t* pos
   Shape where;
   for (int i = 0; i < index.n_dims; ++i) where.push(position[i]);
   std::string text = dtype(index) == DType::u64 ? std::to_string(uint64_t(at)) : std::to_string(at);
-  c.fail("scatter_add: index " + text + " at position " + to_string(where) + " is out of range: axis 0 of x has " + std::to_string(rows) +
-         " elements" + (rows ? ". Give " + std::to_string(-rows) + " to " + std::to_string(rows - 1) : std::string()) + ".");
+  c.fail("scatter_add: index " + text + " at position " + to_string(where) + " is out of range: axis 0 of x has " +
+         std::to_string(rows) + " elements" +
+         (rows ? ". Give " + std::to_string(-rows) + " to " + std::to_string(rows - 1) : std::string()) + ".");
   return -1;
 }
 static void reference(KernelCall& c) {
@@ -56,7 +60,7 @@ static void reference(KernelCall& c) {
   int rest = x.n_dims - 1;
   with_accumulator(dtype(x), [&](auto acc) {
     using Acc = decltype(acc);
-    std::vector<Acc> total(size_t(count(x)));   // rounded once, however many rows meet
+    std::vector<Acc> total(size_t(count(x)));  // rounded once, however many rows meet
     size_t n = 0;
     for (Walk w(x); w.more(); w.next()) total[n++] = load<Acc>(x, offset(x, w.index, x.n_dims));
     int64_t row_size = x.shape[0] ? int64_t(n) / x.shape[0] : 0;

@@ -11,7 +11,7 @@ extern constinit const OpDef def = define({
     .outputs = {{"out", "[..., M, N]"}},
     .types = {{"T", kNumeric, promotes}},
     .gradient = gradient,
-    .saves = {{"b", "a"}, {"a", "b"}},   // a's gradient reads b, and the other way round
+    .saves = {{"b", "a"}, {"a", "b"}},  // a's gradient reads b, and the other way round
     .reference = reference,
     .tolerance = {.of_absolutes = true},
     .cases = {{"an empty sum is zero", "M=2 K=0 N=3"}, {"batches broadcast", "...=5x1|4 M=2 K=3 N=2"}},
@@ -20,10 +20,10 @@ extern constinit const OpDef def = define({
 
 #include "rules.h"
 #include "elementwise.h"
-#define EIGEN_DONT_PARALLELIZE   // one thread: the same sum in the same order on every machine
+#define EIGEN_DONT_PARALLELIZE  // one thread: the same sum in the same order on every machine
 #include <Eigen/Core>
 namespace oarlock::op::matmul_ {
-static void gradient(GradientCall& c) {   // summed over broadcast axes by the core, which knows "..."
+static void gradient(GradientCall& c) {  // summed over broadcast axes by the core, which knows "..."
   if (c.wants(0)) c.set(0, matmul(c.dout(0), matrix_transpose(c.in(1))));
   if (c.wants(1)) c.set(1, matmul(matrix_transpose(c.in(0)), c.dout(0)));
 }
@@ -43,15 +43,17 @@ static void eigen_product(const oar_view_t& a, int64_t at_a, const oar_view_t& b
 }
 
 template <class Acc>
-static void product(const oar_view_t& a, int64_t at_a, const oar_view_t& b, int64_t at_b, const oar_view_t& out, int64_t at_out) {
+static void product(const oar_view_t& a, int64_t at_a, const oar_view_t& b, int64_t at_b, const oar_view_t& out,
+                    int64_t at_out) {
   int r = out.n_dims, ra = a.n_dims, rb = b.n_dims;
   for (int64_t m = 0; m < out.shape[r - 2]; ++m)
     for (int64_t n = 0; n < out.shape[r - 1]; ++n) {
       Acc sum = 0;
       for (int64_t k = 0; k < a.shape[ra - 1]; ++k)
-        sum = wrapping(sum, wrapping(load<Acc>(a, at_a + m * a.strides[ra - 2] + k * a.strides[ra - 1]),
-                                     load<Acc>(b, at_b + k * b.strides[rb - 2] + n * b.strides[rb - 1]),
-                                     [](auto x, auto y) { return x * y; }),
+        sum = wrapping(sum,
+                       wrapping(load<Acc>(a, at_a + m * a.strides[ra - 2] + k * a.strides[ra - 1]),
+                                load<Acc>(b, at_b + k * b.strides[rb - 2] + n * b.strides[rb - 1]),
+                                [](auto x, auto y) { return x * y; }),
                        [](auto x, auto y) { return x + y; });
       store<Acc>(out, at_out + m * out.strides[r - 2] + n * out.strides[r - 1], sum);
     }
@@ -60,7 +62,7 @@ static void product(const oar_view_t& a, int64_t at_a, const oar_view_t& b, int6
 static void reference(KernelCall& c) {
   oar_view_t a = c.in(0), b = c.in(1), out = c.out(0);
   int batch = out.n_dims - 2;
-  auto start = [&](oar_view_t v, const int64_t* index) {   // of the matrix at a batch index
+  auto start = [&](oar_view_t v, const int64_t* index) {  // of the matrix at a batch index
     v.n_dims -= 2;
     return offset(v, index, batch);
   };

@@ -5,7 +5,8 @@ static ReferenceKernel reference;
 
 extern constinit const OpDef def = define({
     .name = "cast",
-    .summary = "x in another dtype. Float to integer truncates toward zero; out of range it saturates, and NaN becomes 0, on every "
+    .summary = "x in another dtype. Float to integer truncates toward zero; out of range it saturates, and NaN becomes "
+               "0, on every "
                "device alike. Integer to integer wraps. To a float: to nearest, ties to even. To bool: x != 0.",
     .source = "Array API standard 2023.12, astype; Oarlock where that leaves a choice",
     .inputs = {{"x", "[*S]"}},
@@ -16,7 +17,8 @@ extern constinit const OpDef def = define({
     .reference = reference,
     .role = Role::cast,
     .cases = {{"negative float to unsigned", "S=3", "dtype=u32", "x: -0.5 -1.5 0.7"},
-              {"out of range", "S=5", "dtype=i8", "x: nan inf -inf 300 -300"}, {"to a float of 16 bits", "S=3x5", "dtype=bf16"}},
+              {"out of range", "S=5", "dtype=i8", "x: nan inf -inf 300 -300"},
+              {"to a float of 16 bits", "S=3x5", "dtype=bf16"}},
 });
 }  // namespace oarlock::op::cast_
 
@@ -24,7 +26,7 @@ extern constinit const OpDef def = define({
 namespace oarlock::op::cast_ {
 static void gradient(GradientCall& c) {
   DType from = c.in(0).dtype();
-  if (set_of(from) & kFloat) c.set(0, cast(c.dout(0), from));   // an integer has no gradient
+  if (set_of(from) & kFloat) c.set(0, cast(c.dout(0), from));  // an integer has no gradient
 }
 static void reference(KernelCall& c) {
   const oar_view_t &x = c.in(0), &out = c.out(0);

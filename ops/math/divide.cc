@@ -13,7 +13,8 @@ extern constinit const OpDef def = define({
     .gradient = gradient,
     .saves = {{"b"}, {"out", "b"}},
     .reference = reference,
-    .cases = {{"both sides broadcast", "...=3x1|4", "", "b: 0.5..2"}, {"by zero", "...=3", "", "b: 0"},
+    .cases = {{"both sides broadcast", "...=3x1|4", "", "b: 0.5..2"},
+              {"by zero", "...=3", "", "b: 0"},
               {"away from zero", "...=3x4", "", "b: -2..2 not 0 by 0.2"}},
 });
 }  // namespace oarlock::op::divide_
@@ -29,7 +30,7 @@ static void gradient(GradientCall& c) {
 static void reference(KernelCall& c) {
   binary_reference(c, [](auto a, auto b) {
     if constexpr (std::is_same_v<decltype(a), double>) return a / b;
-    else return b ? a / b : decltype(a)(0);   // integers never get here: the core casts them
+    else return b ? a / b : decltype(a)(0);  // integers never get here: the core casts them
   });
 }
 }  // namespace oarlock::op::divide_

@@ -21,7 +21,7 @@ extern constinit const OpDef def = define({
 #include "elementwise.h"
 namespace oarlock::op::erf_ {
 static void gradient(GradientCall& c) {
-  constexpr double kScale = 1.1283791670955125739;   // 2/sqrt(pi)
+  constexpr double kScale = 1.1283791670955125739;  // 2/sqrt(pi)
   Tensor slope = exp(negative(multiply(c.in(0), c.in(0))));
   c.set(0, multiply(c.dout(0), multiply(slope, number(kScale, slope))));
 }

@@ -17,7 +17,7 @@ extern constinit const OpDef def = define({
 
 #include "rules.h"
 namespace oarlock::op::greater_equal_ {
-static void decompose(RuleCall& c) {   // not the negation of the opposite: that is true for NaN
+static void decompose(RuleCall& c) {  // not the negation of the opposite: that is true for NaN
   Tensor same = equal(c.in(0), c.in(1));
   c.set(0, where(less(c.in(1), c.in(0)), number(1, same), same));
 }

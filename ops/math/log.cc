@@ -20,9 +20,7 @@ extern constinit const OpDef def = define({
 #include "rules.h"
 #include "elementwise.h"
 namespace oarlock::op::log_ {
-static void gradient(GradientCall& c) {
-  c.set(0, divide(c.dout(0), c.in(0)));
-}
+static void gradient(GradientCall& c) { c.set(0, divide(c.dout(0), c.in(0))); }
 static void reference(KernelCall& c) {
   unary_reference(c, [](double x) { return std::log(x); });
 }

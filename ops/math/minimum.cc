@@ -28,8 +28,8 @@ static void gradient(GradientCall& c) {
   if (c.wants(0)) c.set(0, share(c.in(0), c.in(1)));
   if (c.wants(1)) c.set(1, share(c.in(1), c.in(0)));
 }
-static void decompose(RuleCall& c) {   // a where b: negating would fail for the lowest integer and for unsigned ones
-  Tensor smaller = where(less(c.in(0), c.in(1)), c.in(0), c.in(1));   // b, where a is NaN
+static void decompose(RuleCall& c) {  // a where b: negating would fail for the lowest integer and for unsigned ones
+  Tensor smaller = where(less(c.in(0), c.in(1)), c.in(0), c.in(1));  // b, where a is NaN
   bool floats = set_of(c.in(0).dtype()) & kFloat;
   c.set(0, floats ? where(equal(c.in(0), c.in(0)), smaller, c.in(0)) : smaller);
 }

@@ -19,6 +19,6 @@ namespace oarlock::op::negative_ {
 static void decompose(RuleCall& c) {
   const Tensor& x = c.in(0);
   if (set_of(x.dtype()) & kFloat) c.set(0, multiply(x, number(-1, x)));
-  else c.set(0, subtract(number(0, x), x));   // -1 is no unsigned number
+  else c.set(0, subtract(number(0, x), x));  // -1 is no unsigned number
 }
 }  // namespace oarlock::op::negative_

@@ -20,9 +20,7 @@ extern constinit const OpDef def = define({
 #include "rules.h"
 #include "elementwise.h"
 namespace oarlock::op::sqrt_ {
-static void gradient(GradientCall& c) {
-  c.set(0, divide(c.dout(0), add(c.out(0), c.out(0))));
-}
+static void gradient(GradientCall& c) { c.set(0, divide(c.dout(0), add(c.out(0), c.out(0)))); }
 static void reference(KernelCall& c) {
   unary_reference(c, [](double x) { return std::sqrt(x); });
 }

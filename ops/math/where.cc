@@ -13,7 +13,8 @@ extern constinit const OpDef def = define({
     .gradient = gradient,
     .saves = {{"condition"}},
     .reference = reference,
-    .cases = {{"all three broadcast", "...=3x1x1|4x1|5"}, {"what is not chosen does not matter", "...=6", "", "a: nan inf -inf"}},
+    .cases = {{"all three broadcast", "...=3x1x1|4x1|5"},
+              {"what is not chosen does not matter", "...=6", "", "a: nan inf -inf"}},
 });
 }  // namespace oarlock::op::where_
 

@@ -17,12 +17,13 @@ extern constinit const OpDef def = define({
 
 #include "rules.h"
 namespace oarlock::op::assign_ {
-static void reference(KernelCall& c) {   // of operands that do not overlap: the core copies value first where they do
+static void reference(KernelCall& c) {  // of operands that do not overlap: the core copies value first where they do
   const oar_view_t &target = c.in(0), &value = c.in(1);
   with_accumulator(dtype(value), [&](auto acc) {
     using Acc = decltype(acc);
     for (Walk w(target); w.more(); w.next())
-      store<Acc>(target, offset(target, w.index, target.n_dims), load<Acc>(value, offset(value, w.index, target.n_dims)));
+      store<Acc>(target, offset(target, w.index, target.n_dims),
+                 load<Acc>(value, offset(value, w.index, target.n_dims)));
   });
 }
 }  // namespace oarlock::op::assign_

@@ -4,10 +4,13 @@ static DecomposeRule decompose;
 
 extern constinit const OpDef def = define({
     .name = "sgd_update",
-    .summary = "One step of stochastic gradient descent: g = gradient + weight_decay * parameter; with momentum, momentum = beta * "
+    .summary = "One step of stochastic gradient descent: g = gradient + weight_decay * parameter; with momentum, "
+               "momentum = beta * "
                "momentum + g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.",
     .source = "Sutskever et al. 2013, On the importance of initialization and momentum in deep learning",
-    .inputs = {{"parameter", "[*S]", mutated}, {"gradient", "[*S]", constant}, {"momentum", "[*S]", mutated | optional},
+    .inputs = {{"parameter", "[*S]", mutated},
+               {"gradient", "[*S]", constant},
+               {"momentum", "[*S]", mutated | optional},
                {"rate", "f64[]", host}},
     .types = {{"T", kFloat}},
     .attributes = {real("beta", 0.9).at_least(0), real("weight_decay", 0).at_least(0), flag("nesterov", false)},

@@ -5,7 +5,8 @@ static DecomposeRule decompose;
 
 extern constinit const OpDef def = define({
     .name = "cross_entropy",
-    .summary = "Minus the logarithm of the probability that softmax over the last axis gives to each label. A label outside 0..C-1 is an "
+    .summary = "Minus the logarithm of the probability that softmax over the last axis gives to each label. A label "
+               "outside 0..C-1 is an "
                "error.",
     .source = "ONNX operator set 13, SoftmaxCrossEntropyLoss, reduction none",
     .inputs = {{"logits", "[*B, C]"}, {"labels", "I[*B]", constant, "0..C-1"}},
@@ -15,7 +16,10 @@ extern constinit const OpDef def = define({
     .saves = {{"labels"}, {"log_probabilities"}},
     .decompose = decompose,
     .tolerance = {.of_absolutes = true},
-    .cases = {{"a batch", "B=4 C=3"}, {"a single row", "B= C=5"}, {"large logits", "B=2 C=2", "", "logits: 1000 -1000"}, {"no rows", "B=0 C=3"}},
+    .cases = {{"a batch", "B=4 C=3"},
+              {"a single row", "B= C=5"},
+              {"large logits", "B=2 C=2", "", "logits: 1000 -1000"},
+              {"no rows", "B=0 C=3"}},
 });
 }  // namespace oarlock::op::cross_entropy_
 
@@ -28,7 +32,7 @@ static void gradient(GradientCall& c) {
     Tensor target = one_hot(c.in(1), lp.shape()[lp.rank() - 1], lp.dtype());
     d = multiply(subtract(p, target), unsqueeze(c.dout(0), {-1}));
   }
-  if (c.dout(1)) {   // higher orders read the hidden output too
+  if (c.dout(1)) {  // higher orders read the hidden output too
     Tensor through = subtract(c.dout(1), multiply(p, sum(c.dout(1), {-1}, true)));
     d = d ? add(d, through) : through;
   }

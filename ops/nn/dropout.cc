@@ -4,7 +4,8 @@ static DecomposeRule decompose;
 
 extern constinit const OpDef def = define({
     .name = "dropout",
-    .summary = "Sets each element to 0 with probability rate and divides the others by 1 - rate. Which ones is a function of seed, as of "
+    .summary = "Sets each element to 0 with probability rate and divides the others by 1 - rate. Which ones is a "
+               "function of seed, as of "
                "random_uniform.",
     .source = "Srivastava et al. 2014, Dropout; ONNX operator set 13, Dropout",
     .inputs = {{"x", "[*S]"}, {"seed", "i64[2]", host}},
@@ -12,7 +13,9 @@ extern constinit const OpDef def = define({
     .types = {{"T", kFloat}},
     .attributes = {real("rate", 0.5).at_least(0).at_most(1)},
     .decompose = decompose,
-    .cases = {{"nothing dropped", "S=3x4", "rate=0"}, {"all dropped", "S=3x4", "rate=1"}, {"a tenth", "S=17", "rate=0.1"}},
+    .cases = {{"nothing dropped", "S=3x4", "rate=0"},
+              {"all dropped", "S=3x4", "rate=1"},
+              {"a tenth", "S=17", "rate=0.1"}},
 });
 }  // namespace oarlock::op::dropout_
 

@@ -5,7 +5,8 @@ static DecomposeRule decompose;
 
 extern constinit const OpDef def = define({
     .name = "log_softmax",
-    .summary = "Logarithm of softmax along an axis, computed without leaving the logarithm: x - max - log(sum(exp(x - max))).",
+    .summary =
+        "Logarithm of softmax along an axis, computed without leaving the logarithm: x - max - log(sum(exp(x - max))).",
     .source = "ONNX operator set 13, LogSoftmax",
     .inputs = {{"x", "[*S]"}},
     .outputs = {{"out", "[*S]"}},

@@ -13,7 +13,8 @@ extern constinit const OpDef def = define({
     .gradient = gradient,
     .saves = {{"out"}},
     .decompose = decompose,
-    .cases = {{"away from the kink", "...=5", "", "x: -1..1 not 0 by 0.1"}, {"nan stays", "...=4", "", "x: nan inf -inf 0"}},
+    .cases = {{"away from the kink", "...=5", "", "x: -1..1 not 0 by 0.1"},
+              {"nan stays", "...=4", "", "x: nan inf -inf 0"}},
 });
 }  // namespace oarlock::op::relu_
 

@@ -5,7 +5,8 @@ static DecomposeRule decompose;
 
 extern constinit const OpDef def = define({
     .name = "softmax",
-    .summary = "exp(x) over its sum along an axis, computed from x minus its maximum. A row of -infinity alone gives NaN.",
+    .summary =
+        "exp(x) over its sum along an axis, computed from x minus its maximum. A row of -infinity alone gives NaN.",
     .source = "ONNX operator set 13, Softmax",
     .inputs = {{"x", "[*S]"}},
     .outputs = {{"out", "[*S]"}},

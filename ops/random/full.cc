@@ -11,7 +11,8 @@ extern constinit const OpDef def = define({
     .no_gradient = "it has no operands",
     .reference = reference,
     .role = Role::full,
-    .cases = {{"no axes", "", "shape= value=2.5"}, {"no elements", "", "shape=2,0 value=1"},
+    .cases = {{"no axes", "", "shape= value=2.5"},
+              {"no elements", "", "shape=2,0 value=1"},
               {"negative in an unsigned type", "", "shape=2 value=-1 dtype=u8"}},
 });
 }  // namespace oarlock::op::full_

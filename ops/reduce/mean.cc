@@ -14,7 +14,9 @@ extern constinit const OpDef def = define({
     .infer = infer,
     .decompose = decompose,
     .tolerance = {.of_absolutes = true},
-    .cases = {{"an empty axis", "S=2x0x4", "axes=1"}, {"over an empty whole", "S=2x0x4"}, {"last axis", "S=2x3", "axes=-1 keepdims=true"}},
+    .cases = {{"an empty axis", "S=2x0x4", "axes=1"},
+              {"over an empty whole", "S=2x0x4"},
+              {"last axis", "S=2x3", "axes=-1 keepdims=true"}},
 });
 }  // namespace oarlock::op::mean_
 

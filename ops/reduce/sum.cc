@@ -17,8 +17,11 @@ extern constinit const OpDef def = define({
     .reference = reference,
     .role = Role::sum,
     .tolerance = {.of_absolutes = true},
-    .cases = {{"an empty axis", "S=3x0x4", "axes=1"}, {"an empty axis stays", "S=3x0x4", "axes=1 keepdims=true"},
-              {"both axes empty", "S=0x0", "axes=0"}, {"over no axis", "S=2x3", "axes="}, {"of many", "S=3x1000", "axes=1"}},
+    .cases = {{"an empty axis", "S=3x0x4", "axes=1"},
+              {"an empty axis stays", "S=3x0x4", "axes=1 keepdims=true"},
+              {"both axes empty", "S=0x0", "axes=0"},
+              {"over no axis", "S=2x3", "axes="},
+              {"of many", "S=3x1000", "axes=1"}},
 });
 }  // namespace oarlock::op::sum_
 
@@ -31,7 +34,8 @@ static void gradient(GradientCall& c) {
   c.set(0, expand(reshape(c.dout(0), kept_shape(shape, c.attrs.integers(0))), shape));
 }
 static void reference(KernelCall& c) {
-  reduction_reference(c.in(0), c.out(0), c.attrs.integers(0), [](auto zero) { return zero; },
-                      [](auto acc, auto x) { return wrapping(acc, x, [](auto a, auto b) { return a + b; }); });
+  reduction_reference(
+      c.in(0), c.out(0), c.attrs.integers(0), [](auto zero) { return zero; },
+      [](auto acc, auto x) { return wrapping(acc, x, [](auto a, auto b) { return a + b; }); });
 }
 }  // namespace oarlock::op::sum_

@@ -14,7 +14,9 @@ extern constinit const OpDef def = define({
     .infer = infer,
     .decompose = decompose,
     .tolerance = {.of_absolutes = true},
-    .cases = {{"leading and inner axes", "S=4x2x3", "shape=2,1"}, {"to a scalar", "S=2x3", "shape="}, {"nothing to do", "S=2x3", "shape=2,3"}},
+    .cases = {{"leading and inner axes", "S=4x2x3", "shape=2,1"},
+              {"to a scalar", "S=2x3", "shape="},
+              {"nothing to do", "S=2x3", "shape=2,3"}},
 });
 }  // namespace oarlock::op::sum_to_
 

@@ -15,7 +15,9 @@ extern constinit const OpDef def = define({
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
-    .cases = {{"an empty one", "xs=0|2"}, {"along the last axis", "xs=2x1|2x3|2x0", "axis=-1"}, {"one alone", "xs=2x3", "axis=1"}},
+    .cases = {{"an empty one", "xs=0|2"},
+              {"along the last axis", "xs=2x1|2x3|2x0", "axis=-1"},
+              {"one alone", "xs=2x3", "axis=1"}},
 });
 }  // namespace oarlock::op::concat_
 
@@ -36,8 +38,8 @@ static void infer(InferCall& c) {
         continue;
       }
       if (out[i].known() && s[i].known() && out[i] != s[i])
-        return void(c.fail("axis " + std::to_string(i) + " disagrees: " + both() + ". Only axis " + std::to_string(axis) +
-                           " may differ"));
+        return void(c.fail("axis " + std::to_string(i) + " disagrees: " + both() + ". Only axis " +
+                           std::to_string(axis) + " may differ"));
       c.agree(out[i], s[i], "axis " + std::to_string(i), j, 0);
       if (s[i].known()) out.d[i] = s[i];
     }

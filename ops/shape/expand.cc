@@ -14,7 +14,9 @@ extern constinit const OpDef def = define({
     .view = view,
     .gradient = gradient,
     .role = Role::expand,
-    .cases = {{"leading and inner axes", "...=1x3", "shape=4,2,3"}, {"to nothing", "...=1x3", "shape=0,3"}, {"kept", "...=2x1", "shape=-1,5"}},
+    .cases = {{"leading and inner axes", "...=1x3", "shape=4,2,3"},
+              {"to nothing", "...=1x3", "shape=0,3"},
+              {"kept", "...=2x1", "shape=-1,5"}},
 });
 }  // namespace oarlock::op::expand_
 
@@ -36,8 +38,9 @@ static bool view(ViewCall& c) {
       want = have;
     }
     if (have.n != 1 && have != want &&
-        !c.agree(have, want, "shape disagrees: " + both() + " (" + to_string(have) + " against " + to_string(want) +
-                                 "). Only axes of size 1 can be repeated"))
+        !c.agree(have, want,
+                 "shape disagrees: " + both() + " (" + to_string(have) + " against " + to_string(want) +
+                     "). Only axes of size 1 can be repeated"))
       return false;
     c.out.push(want);
     if (c.in_strides) c.out_strides[i] = i < lead || (have.n == 1 && want.n != 1) ? 0 : c.in_strides[i - lead];

@@ -15,7 +15,8 @@ extern constinit const OpDef def = define({
     .infer = infer,
     .gradient = gradient,
     .reference = reference,
-    .cases = {{"with a value", "S=2x3", "before=1,0 after=0,2 value=7"}, {"between", "S=4", "before=0 after=1 between=2"},
+    .cases = {{"with a value", "S=2x3", "before=1,0 after=0,2 value=7"},
+              {"between", "S=4", "before=0 after=1 between=2"},
               {"around nothing", "S=0x2", "before=1,1 after=2,0 between=3"}},
 });
 }  // namespace oarlock::op::pad_
@@ -27,8 +28,8 @@ static void infer(InferCall& c) {
   for (int i = 0; i < 3; ++i) {
     size_t n = c.attrs[i].count;
     if (int(n) == x.rank || (i == 2 && n == 1)) continue;
-    return void(c.fail(std::string(c.def.attributes[i].name) + " has " + std::to_string(n) + " entries, " + c.input_text(0) +
-                       ". Give " + std::to_string(x.rank)));
+    return void(c.fail(std::string(c.def.attributes[i].name) + " has " + std::to_string(n) + " entries, " +
+                       c.input_text(0) + ". Give " + std::to_string(x.rank)));
   }
   Shape& out = c.open(0);
   for (int i = 0; i < x.rank; ++i) {

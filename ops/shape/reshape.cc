@@ -5,7 +5,8 @@ static GradientRule gradient;
 
 extern constinit const OpDef def = define({
     .name = "reshape",
-    .summary = "The same elements, row-major, in another shape. One size may be -1: what the others leave. The result shares x's "
+    .summary = "The same elements, row-major, in another shape. One size may be -1: what the others leave. The result "
+               "shares x's "
                "elements where strides can say it.",
     .source = "Array API standard 2023.12, reshape",
     .inputs = {{"x", "[*S]"}},
@@ -15,7 +16,9 @@ extern constinit const OpDef def = define({
     .view = view,
     .gradient = gradient,
     .role = Role::reshape,
-    .cases = {{"split and join", "S=4x6", "shape=2,2,-1"}, {"to a scalar", "S=1x1", "shape="}, {"no elements", "S=4x0x2", "shape=0,0,4"},
+    .cases = {{"split and join", "S=4x6", "shape=2,2,-1"},
+              {"to a scalar", "S=1x1", "shape="},
+              {"no elements", "S=4x0x2", "shape=0,0,4"},
               {"a permuted operand", "S=2x3x4", "shape=6,4"}},
 });
 }  // namespace oarlock::op::reshape_
@@ -58,7 +61,7 @@ static bool restride(const Shape& from, const int64_t* strides, const Shape& to,
     i = i_end;
     k = k_end;
   }
-  for (; k < to.rank; ++k) out_strides[k] = 1;   // sizes of 1 are left
+  for (; k < to.rank; ++k) out_strides[k] = 1;  // sizes of 1 are left
   return true;
 }
 
@@ -81,14 +84,14 @@ static bool view(ViewCall& c) {
   if (rest >= 0) {
     if (want.n == 0) return c.fail("-1 could be anything beside a size of 0: " + both() + ". Give the size");
     if (have.known() && want.known() && have.n % want.n)
-      return c.fail("shape disagrees: " + both() + ", and " + to_string(have) + " is not a multiple of " + to_string(want) +
-                    ". Give sizes that divide it");
+      return c.fail("shape disagrees: " + both() + ", and " + to_string(have) + " is not a multiple of " +
+                    to_string(want) + ". Give sizes that divide it");
     c.out.d[rest] = have / want;
   } else if (have != want && !(have.known() && want.known())) {
     if (!c.agree(have, want, "shape disagrees: " + both() + " (" + to_string(want) + ")")) return false;
   } else if (have != want) {
-    return c.fail("shape disagrees: " + both() + " (" + to_string(want) + "). Give sizes whose product is " + to_string(have) +
-                  ", or one -1");
+    return c.fail("shape disagrees: " + both() + " (" + to_string(want) + "). Give sizes whose product is " +
+                  to_string(have) + ", or one -1");
   }
   if (c.in_strides && c.in_contiguous) return row_major(c.out, c.out_strides);
   return !c.in_strides || restride(c.in, c.in_strides, c.out, c.out_strides);

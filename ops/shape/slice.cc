@@ -6,7 +6,8 @@ static DecomposeRule decompose;
 
 extern constinit const OpDef def = define({
     .name = "slice",
-    .summary = "sizes[i] elements of axis i from starts[i] on, every steps[i]-th; a negative step walks backwards. The result shares x's "
+    .summary = "sizes[i] elements of axis i from starts[i] on, every steps[i]-th; a negative step walks backwards. The "
+               "result shares x's "
                "elements unless a step is negative.",
     .source = "ONNX operator set 13, Slice, with sizes in place of ends",
     .inputs = {{"x", "[*S]"}},
@@ -16,8 +17,10 @@ extern constinit const OpDef def = define({
     .view = view,
     .gradient = gradient,
     .decompose = decompose,
-    .cases = {{"inner block", "S=5x6", "starts=1,2 sizes=3,2"}, {"every second", "S=7", "starts=1 sizes=3 steps=2"},
-              {"backwards", "S=3x5", "starts=0,4 sizes=3,3 steps=1,-2"}, {"nothing at the end", "S=5", "starts=5 sizes=0"}},
+    .cases = {{"inner block", "S=5x6", "starts=1,2 sizes=3,2"},
+              {"every second", "S=7", "starts=1 sizes=3 steps=2"},
+              {"backwards", "S=3x5", "starts=0,4 sizes=3,3 steps=1,-2"},
+              {"nothing at the end", "S=5", "starts=5 sizes=0"}},
 });
 }  // namespace oarlock::op::slice_
 
@@ -44,13 +47,14 @@ static bool view(ViewCall& c) {
       return c.fail("starts or sizes are negative at axis " + std::to_string(i) + ". Count from the front");
     if (start.known() && size.known() && n.known()) {
       int64_t last = 0;
-      bool over = size.n > 0 ? __builtin_mul_overflow(size.n - 1, step, &last) || __builtin_add_overflow(start.n, last, &last) ||
-                                   last < 0 || last >= n.n || start.n >= n.n
-                             : start.n > n.n;
+      bool over = size.n > 0
+                      ? __builtin_mul_overflow(size.n - 1, step, &last) ||
+                            __builtin_add_overflow(start.n, last, &last) || last < 0 || last >= n.n || start.n >= n.n
+                      : start.n > n.n;
       if (over)
-        return c.fail("axis " + std::to_string(i) + " has " + to_string(n) + " elements, but starts=" + to_string(start) +
-                      ", sizes=" + to_string(size) + ", steps=" + std::to_string(step) + ": " + c.input_text() +
-                      ". Stay inside it");
+        return c.fail("axis " + std::to_string(i) + " has " + to_string(n) +
+                      " elements, but starts=" + to_string(start) + ", sizes=" + to_string(size) +
+                      ", steps=" + std::to_string(step) + ": " + c.input_text() + ". Stay inside it");
     }
     alias &= step > 0 || size.n == 0 || size.n == 1;
     c.out.push(size);
@@ -61,7 +65,7 @@ static bool view(ViewCall& c) {
   }
   if (c.in_strides)
     for (Dim d : c.out)
-      if (d.n == 0) c.out_offset = 0;   // of no elements
+      if (d.n == 0) c.out_offset = 0;  // of no elements
   return alias;
 }
 // x with axes `axis` and 0 swapped.
@@ -70,7 +74,7 @@ static Tensor swapped(const Tensor& x, int axis) {
   for (int i = 0; i < x.rank(); ++i) axes[i] = i == 0 ? axis : i == axis ? 0 : i;
   return permute(x, std::span<const int64_t>(axes, size_t(x.rank())));
 }
-static void decompose(RuleCall& c) {   // axis by axis; never in terms of slice
+static void decompose(RuleCall& c) {  // axis by axis; never in terms of slice
   Tensor x = c.in(0);
   const Shape in = x.shape();
   for (int i = 0; i < in.rank; ++i) {
@@ -83,7 +87,7 @@ static void decompose(RuleCall& c) {   // axis by axis; never in terms of slice
   }
   c.set(0, x.impl() == c.in(0).impl() ? copy(x) : std::move(x));
 }
-static void gradient(GradientCall& c) {   // zeros around and between
+static void gradient(GradientCall& c) {  // zeros around and between
   const Shape& in = c.in(0).shape();
   auto starts = c.attrs.dims(0), sizes = c.attrs.dims(1);
   Shape before, after, from;

@@ -5,7 +5,8 @@ static DecomposeRule decompose;
 
 extern constinit const OpDef def = define({
     .name = "strided_slice",
-    .summary = "x[start:end:step] of each axis as Python has it: negative starts and ends count from the end, what is outside is cut "
+    .summary = "x[start:end:step] of each axis as Python has it: negative starts and ends count from the end, what is "
+               "outside is cut "
                "off, and an end of -2^63 with a negative step goes through the first element.",
     .source = "ONNX operator set 13, Slice",
     .inputs = {{"x", "[*S]"}},
@@ -27,7 +28,7 @@ struct Range {
   Dim start = 0, size = 0;
 };
 static Range range_of(Dim n, int64_t start, int64_t end, int64_t step) {
-  if (!n.known()) {   // what does not depend on the number
+  if (!n.known()) {  // what does not depend on the number
     if (start == 0 && step == 1 && end == INT64_MAX) return {0, n};
     return {Dim(kRest), Dim(kRest)};
   }
@@ -44,10 +45,11 @@ static void infer(InferCall& c) {
   auto steps = c.attrs.integers(3);
   for (auto [name, n] : {std::pair("starts", starts.size()), std::pair("ends", ends.size())})
     if (n != axes.size())
-      return void(c.fail(std::string(name) + " has " + std::to_string(n) + " entries, axes " + std::to_string(axes.size()) +
-                         ". Give as many"));
+      return void(c.fail(std::string(name) + " has " + std::to_string(n) + " entries, axes " +
+                         std::to_string(axes.size()) + ". Give as many"));
   if (steps.size() != 1 && steps.size() != axes.size())
-    return void(c.fail("steps has " + std::to_string(steps.size()) + " entries. Give 1 or " + std::to_string(axes.size())));
+    return void(
+        c.fail("steps has " + std::to_string(steps.size()) + " entries. Give 1 or " + std::to_string(axes.size())));
   Shape& out = c.open(0);
   out = *c.in[0];
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -55,7 +57,8 @@ static void infer(InferCall& c) {
     Dim& d = out.d[axes[i]];
     Range r = range_of(d, starts[i], ends[i], c.attrs.at(3, int(i), 1));
     if (r.size.n == kRest)
-      return void(c.fail("axis " + std::to_string(axes[i]) + " is not known yet: " + c.input_text(0) + ". Use slice with sizes"));
+      return void(c.fail("axis " + std::to_string(axes[i]) + " is not known yet: " + c.input_text(0) +
+                         ". Use slice with sizes"));
     d = r.size;
   }
 }

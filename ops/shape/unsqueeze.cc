@@ -5,7 +5,8 @@ static DecomposeRule decompose;
 
 extern constinit const OpDef def = define({
     .name = "unsqueeze",
-    .summary = "x with new axes of size 1; axes say where they are in the result, negative ones from its end. The result shares x's "
+    .summary = "x with new axes of size 1; axes say where they are in the result, negative ones from its end. The "
+               "result shares x's "
                "elements.",
     .source = "ONNX operator set 13, Unsqueeze; Array API standard 2023.12, expand_dims",
     .inputs = {{"x", "[*S]"}},

@@ -5,16 +5,20 @@ static GradientRule gradient;
 
 extern constinit const OpDef def = define({
     .name = "windows",
-    .summary = "All windows of `size` elements along an axis: that axis counts them, and a new last axis goes through each. Windows start "
+    .summary = "All windows of `size` elements along an axis: that axis counts them, and a new last axis goes through "
+               "each. Windows start "
                "every step elements and take every dilation-th. The result shares x's elements.",
     .source = "numpy.lib.stride_tricks.sliding_window_view; torch.Tensor.unfold",
     .inputs = {{"x", "[*S]"}},
     .outputs = {{"out", "[*R]"}},
     .types = {{"T", kAny | kStorage}},
-    .attributes = {dim("size").at_least(1), axis("axis", -1), integer("step", 1).at_least(1), integer("dilation", 1).at_least(1)},
+    .attributes = {dim("size").at_least(1), axis("axis", -1), integer("step", 1).at_least(1),
+                   integer("dilation", 1).at_least(1)},
     .view = view,
     .gradient = gradient,
-    .cases = {{"overlapping", "S=2x7", "size=3"}, {"too short", "S=2", "size=3"}, {"spread", "S=9x2", "size=3 axis=0 step=2 dilation=2"}},
+    .cases = {{"overlapping", "S=2x7", "size=3"},
+              {"too short", "S=2", "size=3"},
+              {"spread", "S=9x2", "size=3 axis=0 step=2 dilation=2"}},
 });
 }  // namespace oarlock::op::windows_
 
@@ -31,13 +35,13 @@ static bool view(ViewCall& c) {
   c.out.push(size);
   if (c.in_strides) {
     std::copy_n(c.in_strides, c.in.rank, c.out_strides);
-    bool one = c.out(axis) <= 1;   // its stride is never used, and might overflow
+    bool one = c.out(axis) <= 1;  // its stride is never used, and might overflow
     c.out_strides[axis] = one ? c.in_strides[axis] : c.in_strides[axis] * step;
     c.out_strides[c.in.rank] = size.n == 1 || c.out(axis) == 0 ? c.in_strides[axis] : c.in_strides[axis] * dilation;
   }
   return true;
 }
-static void gradient(GradientCall& c) {   // every element gets what its windows got
+static void gradient(GradientCall& c) {  // every element gets what its windows got
   const Shape& in = c.in(0).shape();
   int rank = in.rank, axis = int(c.attrs.integer(1));
   const Tensor& d = c.dout(0);
@@ -55,6 +59,7 @@ static void gradient(GradientCall& c) {   // every element gets what its windows
   }
   for (int i = 0; i < rank; ++i) back[i] = i == axis ? 0 : i < axis ? i + 1 : i;
   Tensor updates = permute(d, std::span<const int64_t>(first, size_t(rank) + 1));
-  c.set(0, permute(scatter_add(full(shape, 0, d.dtype()), index, updates), std::span<const int64_t>(back, size_t(rank))));
+  c.set(0,
+        permute(scatter_add(full(shape, 0, d.dtype()), index, updates), std::span<const int64_t>(back, size_t(rank))));
 }
 }  // namespace oarlock::op::windows_

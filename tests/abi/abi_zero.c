@@ -7,8 +7,10 @@ static const void* OAR_CALL get_table(const oar_host_t* host, uint64_t id, uint3
   (void)host;
   return oar_kit_table_find(tables, 2, id, min, max);
 }
-static const oar_plugin_t plugin = {.struct_size = sizeof(plugin), .name = OAR_STR("abi_zero"),
-                                    .vendor = OAR_STR("Oarlock tests"), .version = OAR_STR("1.0"),
+static const oar_plugin_t plugin = {.struct_size = sizeof(plugin),
+                                    .name = OAR_STR("abi_zero"),
+                                    .vendor = OAR_STR("Oarlock tests"),
+                                    .version = OAR_STR("1.0"),
                                     .get_table = get_table};
 OAR_PLUGIN_NOTE(0, 0);
 OAR_EXPORT oar_status_t OAR_CALL oar_plugin_query(const oar_host_t* host, const oar_plugin_t** out_plugin) {

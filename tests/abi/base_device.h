@@ -18,9 +18,17 @@ struct oar_event {
 static const oar_space_info_t base_space = {sizeof(oar_space_info_t), OAR_SPACE_ADDRESSABLE | OAR_SPACE_HOST_ACCESS,
                                             OAR_STR("host"), 0, 64};
 static const oar_space_info_t* const base_spaces[] = {&base_space};
-static const oar_device_info_t base_info = {
-    sizeof(oar_device_info_t), 12, OAR_STR("toy"), OAR_STR("toy"), OAR_STR("toy-0"), {"", 0}, 1, 1, base_spaces,
-    OAR_KIT_NUMBERS | OAR_KIT_BOOL, OAR_BIT(OAR_DTYPE_F32)};
+static const oar_device_info_t base_info = {sizeof(oar_device_info_t),
+                                            12,
+                                            OAR_STR("toy"),
+                                            OAR_STR("toy"),
+                                            OAR_STR("toy-0"),
+                                            {"", 0},
+                                            1,
+                                            1,
+                                            base_spaces,
+                                            OAR_KIT_NUMBERS | OAR_KIT_BOOL,
+                                            OAR_BIT(OAR_DTYPE_F32)};
 static const oar_device_info_t* const base_infos[] = {&base_info};
 
 static inline oar_status_t OAR_CALL base_enumerate(const oar_host_t* host, uint32_t* out_n,
@@ -109,24 +117,24 @@ static inline oar_status_t OAR_CALL base_event_sync(oar_event_t* event, uint64_t
 }
 
 /* The fields of the three tables, for tables of the plugin's own. */
-#define BASE_DEVICE_FIELDS(open_function)                                                                      \
+#define BASE_DEVICE_FIELDS(open_function) \
   .version = OAR_DEVICE_VERSION, .enumerate = base_enumerate, .open = open_function, .close = base_close
-#define BASE_MEMORY_FIELDS(alloc_function)                                                                     \
+#define BASE_MEMORY_FIELDS(alloc_function) \
   .version = OAR_MEMORY_VERSION, .alloc = alloc_function, .free = base_free, .copy = base_copy, .fill = base_fill
-#define BASE_STREAM_FIELDS                                                                                     \
-  .version = OAR_STREAM_VERSION, .create = base_stream_create, .destroy = base_stream_destroy,                 \
-  .event_create = base_event_create, .event_destroy = base_event_destroy, .event_record = base_event_mark,     \
+#define BASE_STREAM_FIELDS                                                                                 \
+  .version = OAR_STREAM_VERSION, .create = base_stream_create, .destroy = base_stream_destroy,             \
+  .event_create = base_event_create, .event_destroy = base_event_destroy, .event_record = base_event_mark, \
   .event_wait = base_event_mark, .event_query = base_event_query, .event_sync = base_event_sync
 
-#define BASE_DEVICE(open_function, alloc_function)                                                             \
-  static const oar_device_table_t base_device_table = {.struct_size = sizeof(oar_device_table_t),              \
-                                                       BASE_DEVICE_FIELDS(open_function)};                     \
-  static const oar_memory_table_t base_memory_table = {.struct_size = sizeof(oar_memory_table_t),              \
-                                                       BASE_MEMORY_FIELDS(alloc_function)};                    \
-  static const oar_stream_table_t base_stream_table = {.struct_size = sizeof(oar_stream_table_t),              \
-                                                       BASE_STREAM_FIELDS}
-#define BASE_DEVICE_TABLES                                                                                     \
-  {OAR_TABLE_DEVICE, &base_device_table}, {OAR_TABLE_MEMORY, &base_memory_table},                              \
-      {OAR_TABLE_STREAM, &base_stream_table}
+#define BASE_DEVICE(open_function, alloc_function)                                                \
+  static const oar_device_table_t base_device_table = {.struct_size = sizeof(oar_device_table_t), \
+                                                       BASE_DEVICE_FIELDS(open_function)};        \
+  static const oar_memory_table_t base_memory_table = {.struct_size = sizeof(oar_memory_table_t), \
+                                                       BASE_MEMORY_FIELDS(alloc_function)};       \
+  static const oar_stream_table_t base_stream_table = {.struct_size = sizeof(oar_stream_table_t), BASE_STREAM_FIELDS}
+#define BASE_DEVICE_TABLES                                                          \
+  {OAR_TABLE_DEVICE, &base_device_table}, {OAR_TABLE_MEMORY, &base_memory_table}, { \
+    OAR_TABLE_STREAM, &base_stream_table                                            \
+  }
 
 #endif

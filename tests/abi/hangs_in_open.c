@@ -7,8 +7,7 @@
 static oar_status_t OAR_CALL hanging_open(const oar_host_t* host, uint32_t index, const oar_options_t* options,
                                           oar_device_t** out_device) {
   (void)host, (void)index, (void)options, (void)out_device;
-  while (pause() == -1) {
-  }
+  while (pause() == -1) {}
   return OAR_INTERNAL;
 }
 

@@ -66,9 +66,18 @@ TEST(KitNumber, RoundsToNearestEven) {
 }
 
 TEST(KitNumber, ConvertsByTheRules) {
-  struct { double from; int8_t i8; uint16_t u16; int64_t i64; uint64_t u64; } cases[] = {
-      {1e30, 127, 65535, INT64_MAX, UINT64_MAX}, {-1e30, -128, 0, INT64_MIN, 0}, {-0.9, 0, 0, 0, 0},
-      {127.9, 127, 127, 127, 127},               {NAN, 0, 0, 0, 0},              {9223372036854775808.0, 127, 65535, INT64_MAX, 9223372036854775808u}};
+  struct {
+    double from;
+    int8_t i8;
+    uint16_t u16;
+    int64_t i64;
+    uint64_t u64;
+  } cases[] = {{1e30, 127, 65535, INT64_MAX, UINT64_MAX},
+               {-1e30, -128, 0, INT64_MIN, 0},
+               {-0.9, 0, 0, 0, 0},
+               {127.9, 127, 127, 127, 127},
+               {NAN, 0, 0, 0, 0},
+               {9223372036854775808.0, 127, 65535, INT64_MAX, 9223372036854775808u}};
   for (const auto& c : cases) {
     int8_t i8;
     uint16_t u16;
@@ -91,8 +100,8 @@ TEST(KitNumber, ConvertsByTheRules) {
 }
 
 TEST(KitNumber, SizesOfEveryType) {
-  const uint32_t bits[] = {0, 8, 8, 16, 32, 64, 8, 16, 32, 64, 16, 16, 32, 64, 64, 128, 8, 8, 8, 8, 8, 0, 0, 0, 4, 4, 2, 2,
-                           4, 6, 6, 0};
+  const uint32_t bits[] = {0, 8, 8, 16, 32, 64, 8, 16, 32, 64, 16, 16, 32, 64, 64, 128,
+                           8, 8, 8, 8,  8,  0,  0, 0,  4,  4,  2,  2,  4,  6,  6,  0};
   for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(oar_kit_dtype_bits(i), bits[i]) << i;
   EXPECT_EQ(oar_kit_dtype_bytes(OAR_DTYPE_C128), 16u);
   EXPECT_EQ(oar_kit_dtype_bytes(OAR_DTYPE_I4), 0u);

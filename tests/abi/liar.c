@@ -7,8 +7,8 @@ static const void* OAR_CALL get_table(const oar_host_t* host, uint64_t id, uint3
   (void)host;
   return oar_kit_table_find(tables, 2, id, min, max);
 }
-static const oar_plugin_t plugin = {sizeof(plugin),           OAR_ABI_VERSION, OAR_ABI_VERSION + 2,
-                                    OAR_ABI_MINOR,            OAR_STR("liar"), OAR_STR("Oarlock tests"),
-                                    OAR_STR("1.0"),           OAR_STR(OAR_KIT_TARGET), get_table};
+static const oar_plugin_t plugin = {sizeof(plugin), OAR_ABI_VERSION,         OAR_ABI_VERSION + 2,
+                                    OAR_ABI_MINOR,  OAR_STR("liar"),         OAR_STR("Oarlock tests"),
+                                    OAR_STR("1.0"), OAR_STR(OAR_KIT_TARGET), get_table};
 OAR_PLUGIN_NOTE(OAR_ABI_VERSION, OAR_ABI_VERSION);
 OAR_KIT_ENTRY(plugin)

@@ -14,10 +14,18 @@ static const GROWN(oar_space_info_t, 4) new_space = {
     {sizeof(new_space), OAR_SPACE_ADDRESSABLE | OAR_SPACE_HOST_ACCESS | 1u << 20, OAR_STR("host"), 0, 64},
     {~(uint64_t)0, 1, 2, 3}};
 static const oar_space_info_t* const new_spaces[] = {&new_space.now};
-static const GROWN(oar_device_info_t, 4) new_info = {
-    {sizeof(new_info), 12, OAR_STR("toy"), OAR_STR("new toy"), OAR_STR("toy-new"), {"", 0}, 1, 1, new_spaces,
-     OAR_KIT_NUMBERS | OAR_KIT_BOOL | OAR_BIT(60), OAR_BIT(OAR_DTYPE_F32)},
-    {~(uint64_t)0, 1, 2, 3}};
+static const GROWN(oar_device_info_t, 4) new_info = {{sizeof(new_info),
+                                                      12,
+                                                      OAR_STR("toy"),
+                                                      OAR_STR("new toy"),
+                                                      OAR_STR("toy-new"),
+                                                      {"", 0},
+                                                      1,
+                                                      1,
+                                                      new_spaces,
+                                                      OAR_KIT_NUMBERS | OAR_KIT_BOOL | OAR_BIT(60),
+                                                      OAR_BIT(OAR_DTYPE_F32)},
+                                                     {~(uint64_t)0, 1, 2, 3}};
 static const oar_device_info_t* const new_infos[] = {&new_info.now};
 
 static oar_status_t OAR_CALL new_enumerate(const oar_host_t* host, uint32_t* out_n,
@@ -68,11 +76,19 @@ static oar_status_t OAR_CALL new_launch(void* state, const oar_frame_t* frame) {
 static void OAR_CALL new_release(void* state) { (void)state; }
 
 static const uint64_t f32[] = {OAR_BIT(OAR_DTYPE_F32)};
-static const GROWN(oar_kernel_decl_t, 4) new_decl = {
-    {.struct_size = sizeof(new_decl), .flags = OAR_KERNEL_DETERMINISTIC | 1u << 20, .op = OAR_STR("tanh"),
-     .op_min = 1, .op_max = 1, .priority = 1000, .n_masks = 1, .dtypes = f32, .check = new_check,
-     .prepare = new_prepare, .launch = new_launch, .release = new_release},
-    {~(uint64_t)0, 1, 2, 3}};
+static const GROWN(oar_kernel_decl_t, 4) new_decl = {{.struct_size = sizeof(new_decl),
+                                                      .flags = OAR_KERNEL_DETERMINISTIC | 1u << 20,
+                                                      .op = OAR_STR("tanh"),
+                                                      .op_min = 1,
+                                                      .op_max = 1,
+                                                      .priority = 1000,
+                                                      .n_masks = 1,
+                                                      .dtypes = f32,
+                                                      .check = new_check,
+                                                      .prepare = new_prepare,
+                                                      .launch = new_launch,
+                                                      .release = new_release},
+                                                     {~(uint64_t)0, 1, 2, 3}};
 static const oar_kernel_decl_t* const new_decls[] = {&new_decl.now};
 static oar_status_t OAR_CALL new_declarations(oar_pack_t* pack, uint32_t* out_n,
                                               const oar_kernel_decl_t* const** out_decls) {
@@ -82,17 +98,19 @@ static oar_status_t OAR_CALL new_declarations(oar_pack_t* pack, uint32_t* out_n,
   return OAR_OK;
 }
 
-static const GROWN(oar_device_table_t, 4) device_table = {
-    {.struct_size = sizeof(device_table), .version = OAR_DEVICE_VERSION, .enumerate = new_enumerate,
-     .open = base_open, .close = base_close, .stats = new_stats},
-    {~(uint64_t)0, 1, 2, 3}};
+static const GROWN(oar_device_table_t, 4) device_table = {{.struct_size = sizeof(device_table),
+                                                           .version = OAR_DEVICE_VERSION,
+                                                           .enumerate = new_enumerate,
+                                                           .open = base_open,
+                                                           .close = base_close,
+                                                           .stats = new_stats},
+                                                          {~(uint64_t)0, 1, 2, 3}};
 static const GROWN(oar_memory_table_t, 4) memory_table = {
     {.struct_size = sizeof(memory_table), BASE_MEMORY_FIELDS(base_alloc)}, {~(uint64_t)0, 1, 2, 3}};
-static const GROWN(oar_stream_table_t, 4) stream_table = {
-    {.struct_size = sizeof(stream_table), BASE_STREAM_FIELDS}, {~(uint64_t)0, 1, 2, 3}};
+static const GROWN(oar_stream_table_t, 4) stream_table = {{.struct_size = sizeof(stream_table), BASE_STREAM_FIELDS},
+                                                          {~(uint64_t)0, 1, 2, 3}};
 static const GROWN(oar_pack_table_t, 4) pack_table = {
-    {.struct_size = sizeof(pack_table), .version = OAR_PACK_VERSION, .open = base_pack_open,
-     .close = base_pack_close},
+    {.struct_size = sizeof(pack_table), .version = OAR_PACK_VERSION, .open = base_pack_open, .close = base_pack_close},
     {~(uint64_t)0, 1, 2, 3}};
 static const GROWN(oar_kernel_table_t, 4) kernel_table = {
     {.struct_size = sizeof(kernel_table), .version = OAR_KERNEL_VERSION, .declarations = new_declarations},
@@ -101,9 +119,9 @@ static const GROWN(oar_kernel_table_t, 4) kernel_table = {
 static const GROWN(oar_device_table_t, 4) device_table_2 = {
     {.struct_size = sizeof(device_table_2), .version = OAR_DEVICE_VERSION + 1}, {0}};
 
-static const oar_kit_table_t tables[] = {
-    {OAR_TABLE_DEVICE, &device_table}, {OAR_TABLE_DEVICE, &device_table_2}, {OAR_TABLE_MEMORY, &memory_table},
-    {OAR_TABLE_STREAM, &stream_table}, {OAR_TABLE_PACK, &pack_table},       {OAR_TABLE_KERNEL, &kernel_table}};
+static const oar_kit_table_t tables[] = {{OAR_TABLE_DEVICE, &device_table}, {OAR_TABLE_DEVICE, &device_table_2},
+                                         {OAR_TABLE_MEMORY, &memory_table}, {OAR_TABLE_STREAM, &stream_table},
+                                         {OAR_TABLE_PACK, &pack_table},     {OAR_TABLE_KERNEL, &kernel_table}};
 static const void* OAR_CALL get_table(const oar_host_t* host, uint64_t id, uint32_t min, uint32_t max) {
   (void)host;
   return oar_kit_table_find(tables, sizeof(tables) / sizeof(tables[0]), id, min, max);

@@ -37,7 +37,8 @@ bool note_range(const std::string& file, uint32_t out_range[2]) {
 }
 
 // Runs body in a child and tells how it ended; -1: it did not within timeout_ms.
-template <class Body> int in_child(int timeout_ms, Body body) {
+template <class Body>
+int in_child(int timeout_ms, Body body) {
   pid_t child = fork();
   if (child == 0) {
     signal(SIGSEGV, SIG_DFL);
@@ -225,11 +226,13 @@ TEST(AbiPlugins, SomeStopTheProcess) {
   EXPECT_NE(in_child(5000, [] { dlopen(path("crash_on_load").c_str(), RTLD_NOW); }), 0);
   EXPECT_EQ(in_child(5000, [] { _exit(dlopen(path("crash_in_query").c_str(), RTLD_NOW) == nullptr); }), 0);
   EXPECT_NE(in_child(5000, [] { RawPlugin plugin(path("crash_in_query")); }), 0);
-  EXPECT_EQ(in_child(200, [] {
-    RawPlugin plugin(path("hangs_in_open"));
-    oar_device_t* device = nullptr;
-    plugin.device->open(raw_host(), 0, nullptr, &device);
-  }), -1);
+  EXPECT_EQ(in_child(200,
+                     [] {
+                       RawPlugin plugin(path("hangs_in_open"));
+                       oar_device_t* device = nullptr;
+                       plugin.device->open(raw_host(), 0, nullptr, &device);
+                     }),
+            -1);
 }
 
 TEST(AbiPlugins, SomeCannotBeUsed) {

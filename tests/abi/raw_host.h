@@ -42,7 +42,7 @@ inline oar_status_t host_error_set(const oar_host_t*, oar_status_t status, int64
 inline void* host_alloc(const oar_host_t*, size_t size_bytes, size_t alignment) {
   void* memory = nullptr;
   return posix_memalign(&memory, alignment < sizeof(void*) ? sizeof(void*) : alignment, size_bytes) == 0 ? memory
-                                                                                                          : nullptr;
+                                                                                                         : nullptr;
 }
 
 inline void host_free(const oar_host_t*, void* memory) { std::free(memory); }

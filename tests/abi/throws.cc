@@ -27,8 +27,8 @@ static oar_status_t OAR_CALL throwing_run(oar_pack_t* pack, const oar_kernel_dec
 }
 
 static const uint64_t f32[] = {OAR_BIT(OAR_DTYPE_F32)};
-static const oar_kernel_decl_t decl = OAR_KIT_KERNEL("tanh", 1, 1, OAR_KERNEL_DETERMINISTIC, 1000, f32,
-                                                     .check = throwing_check, .run = throwing_run);
+static const oar_kernel_decl_t decl =
+    OAR_KIT_KERNEL("tanh", 1, 1, OAR_KERNEL_DETERMINISTIC, 1000, f32, .check = throwing_check, .run = throwing_run);
 static const oar_kernel_decl_t* const decls[] = {&decl};
 
 static oar_status_t OAR_CALL declarations(oar_pack_t*, uint32_t* out_n, const oar_kernel_decl_t* const** out_decls) {
@@ -37,9 +37,9 @@ static oar_status_t OAR_CALL declarations(oar_pack_t*, uint32_t* out_n, const oa
   return OAR_OK;
 }
 
-static const oar_pack_table_t pack_table = {.struct_size = sizeof(pack_table), .version = OAR_PACK_VERSION,
-                                            .open = base_pack_open, .close = base_pack_close};
-static const oar_kernel_table_t kernel_table = {.struct_size = sizeof(kernel_table), .version = OAR_KERNEL_VERSION,
-                                                .declarations = declarations};
+static const oar_pack_table_t pack_table = {
+    .struct_size = sizeof(pack_table), .version = OAR_PACK_VERSION, .open = base_pack_open, .close = base_pack_close};
+static const oar_kernel_table_t kernel_table = {
+    .struct_size = sizeof(kernel_table), .version = OAR_KERNEL_VERSION, .declarations = declarations};
 
 OAR_KIT_PLUGIN("throws", "Oarlock tests", "1.0", {OAR_TABLE_PACK, &pack_table}, {OAR_TABLE_KERNEL, &kernel_table})

@@ -18,10 +18,14 @@ int main() {
   Tensor w = full({16, 16}, 1), b = full({16}, 1), row = full({1, 16}, 1);
   bench::report("linear of 16 (matmul, add), C++", bench::best_ns([&] { z = add(matmul(row, w), b); }), "ns");
   Tensor a = full({16}, 3).set_requires_grad();
-  bench::report("three ops forward and backward, C++", bench::best_ns([&] {
-                  sum(multiply(add(a, y), y)).backward();
-                  a.set_grad({});
-                }, 2'000), "ns");
+  bench::report("three ops forward and backward, C++",
+                bench::best_ns(
+                    [&] {
+                      sum(multiply(add(a, y), y)).backward();
+                      a.set_grad({});
+                    },
+                    2'000),
+                "ns");
 
   oar_tensor_t *cx = nullptr, *cy = nullptr, *cz = nullptr;
   int64_t shape[] = {16};
@@ -29,8 +33,8 @@ int main() {
   if (oar_tensor_create(OAR_DTYPE_F32, 1, shape, values, 0, &cx) != OAR_OK) return 1;
   if (oar_tensor_create(OAR_DTYPE_F32, 1, shape, values, 0, &cy) != OAR_OK) return 1;
   bool failed = false;
-  bench::report("eager add of 16, C", bench::best_ns([&] {
-                  failed |= oar_add(cx, cy, &cz) != OAR_OK || oar_tensor_release(cz) != OAR_OK;
-                }), "ns", 60);
+  bench::report("eager add of 16, C",
+                bench::best_ns([&] { failed |= oar_add(cx, cy, &cz) != OAR_OK || oar_tensor_release(cz) != OAR_OK; }),
+                "ns", 60);
   return failed;
 }

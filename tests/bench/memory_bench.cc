@@ -15,7 +15,7 @@ int main() {
     auto ours = [&] {
       Result<Block> b = host_allocate(bytes);
       keep = b->data;
-      std::memset(keep, 1, bytes < 4096 ? 8 : bytes);   // touch it as a kernel would
+      std::memset(keep, 1, bytes < 4096 ? 8 : bytes);  // touch it as a kernel would
       host_free(*b);
     };
     auto theirs = [&] {

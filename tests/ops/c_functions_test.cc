@@ -47,7 +47,7 @@ TEST(CFunctions, OptionsAndTheirDefaults) {
   ASSERT_EQ(oar_sum(x.t, &o, &some.t), OAR_OK);
   EXPECT_EQ(some.values(), (Floats{3, 7}));
   o.keepdims = 1;
-  o.struct_size = offsetof(oar_sum_options_t, keepdims);   // a caller older than keepdims
+  o.struct_size = offsetof(oar_sum_options_t, keepdims);  // a caller older than keepdims
   ASSERT_EQ(oar_sum(x.t, &o, &last.t), OAR_OK);
   int32_t rank = 0;
   int64_t shape[4];

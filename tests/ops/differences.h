@@ -41,8 +41,8 @@ inline std::vector<Tensor> seeds_for(const std::vector<Tensor>& outputs, uint32_
 }
 
 // The gradients of f's outputs, weighed by seeds, with respect to all inputs; no value where nothing reaches one.
-inline std::vector<Tensor> gradients_of(const Function& f, const std::vector<Tensor>& inputs, const std::vector<Tensor>& seeds,
-                                        bool create_graph = false) {
+inline std::vector<Tensor> gradients_of(const Function& f, const std::vector<Tensor>& inputs,
+                                        const std::vector<Tensor>& seeds, bool create_graph = false) {
   std::vector<Tensor> outputs = f(inputs), used, with;
   for (size_t k = 0; k < outputs.size(); ++k)
     if (outputs[k].defined() && outputs[k].requires_grad()) {

@@ -12,7 +12,7 @@ namespace {
 
 using In = std::vector<Tensor>;
 struct GradientCase {
-  std::string name;   // the op, or "op, what about it"
+  std::string name;  // the op, or "op, what about it"
   Function f;
   In inputs;
 };
@@ -54,39 +54,120 @@ std::vector<GradientCase> cases() {
       {"cast", [](const In& x) { return In{cast(multiply(cast(x[0], DType::f64), x[0]), DType::f64)}; }, {r({3})}},
       {"copy", one(copy), {r({2, 3})}},
       {"transfer", [](const In& x) { return In{transfer(x[0], 0)}; }, {r({2, 3})}},
-      {"sum", [](const In& x) { return In{sum(x[0], {0, -1}), sum(x[0], {1}, true), sum(x[0])}; }, {r({2, 3, 4})}},
+      {"sum",
+       [](const In& x) {
+         return In{sum(x[0], {0, -1}), sum(x[0], {1}, true), sum(x[0])};
+       },
+       {r({2, 3, 4})}},
       {"mean", [](const In& x) { return In{mean(x[0], {1})}; }, {r({2, 3})}},
-      {"max", [](const In& x) { return In{max(x[0], {1}), max(x[0], {0}, true)}; }, {apart({3, 4})}},
-      {"sum_to", [](const In& x) { return In{sum_to(x[0], {3, 1})}; }, {r({2, 3, 4})}},
+      {"max",
+       [](const In& x) {
+         return In{max(x[0], {1}), max(x[0], {0}, true)};
+       },
+       {apart({3, 4})}},
+      {"sum_to",
+       [](const In& x) {
+         return In{sum_to(x[0], {3, 1})};
+       },
+       {r({2, 3, 4})}},
       {"matmul", two(matmul), {r({2, 3}), q({3, 4})}},
       {"matmul, batches broadcast", two(matmul), {r({2, 1, 2, 3}), q({3, 3, 2})}},
       {"matrix_transpose", one(matrix_transpose), {r({2, 3, 4})}},
-      {"reshape", [](const In& x) { return In{reshape(x[0], {4, -1})}; }, {r({2, 3, 2})}},
+      {"reshape",
+       [](const In& x) {
+         return In{reshape(x[0], {4, -1})};
+       },
+       {r({2, 3, 2})}},
       {"reshape, of a permuted operand",
-       [](const In& x) { return In{reshape(permute(x[0], {1, 0}), {6})}; }, {r({2, 3})}},
-      {"permute", [](const In& x) { return In{permute(x[0], {2, 0, 1})}; }, {r({2, 3, 4})}},
-      {"expand", [](const In& x) { return In{expand(x[0], {4, 2, 3})}; }, {r({2, 1})}},
-      {"slice", [](const In& x) { return In{slice(x[0], {1, 0}, {2, 3}, {2, 1})}; }, {r({5, 4})}},
-      {"slice, backwards", [](const In& x) { return In{slice(x[0], {4, 1}, {2, 2}, {-2, 1})}; }, {r({5, 4})}},
-      {"slice, nothing", [](const In& x) { return In{slice(x[0], {4, 1}, {0, 2})}; }, {r({5, 4})}},
-      {"strided_slice", [](const In& x) { return In{strided_slice(x[0], {-1}, {-5}, Integers{1}, {-2})}; }, {r({2, 6})}},
-      {"diagonal", [](const In& x) { return In{diagonal(x[0]), diagonal(x[0], 1), diagonal(x[0], -2), diagonal(x[0], 9)}; }, {r({2, 3, 4})}},
+       [](const In& x) {
+         return In{reshape(permute(x[0], {1, 0}), {6})};
+       },
+       {r({2, 3})}},
+      {"permute",
+       [](const In& x) {
+         return In{permute(x[0], {2, 0, 1})};
+       },
+       {r({2, 3, 4})}},
+      {"expand",
+       [](const In& x) {
+         return In{expand(x[0], {4, 2, 3})};
+       },
+       {r({2, 1})}},
+      {"slice",
+       [](const In& x) {
+         return In{slice(x[0], {1, 0}, {2, 3}, {2, 1})};
+       },
+       {r({5, 4})}},
+      {"slice, backwards",
+       [](const In& x) {
+         return In{slice(x[0], {4, 1}, {2, 2}, {-2, 1})};
+       },
+       {r({5, 4})}},
+      {"slice, nothing",
+       [](const In& x) {
+         return In{slice(x[0], {4, 1}, {0, 2})};
+       },
+       {r({5, 4})}},
+      {"strided_slice",
+       [](const In& x) { return In{strided_slice(x[0], {-1}, {-5}, Integers{1}, {-2})}; },
+       {r({2, 6})}},
+      {"diagonal",
+       [](const In& x) {
+         return In{diagonal(x[0]), diagonal(x[0], 1), diagonal(x[0], -2), diagonal(x[0], 9)};
+       },
+       {r({2, 3, 4})}},
       {"diagonal, outer axes", [](const In& x) { return In{diagonal(x[0], 1, 2, 0)}; }, {r({3, 2, 4})}},
-      {"windows", [](const In& x) { return In{windows(x[0], 3), windows(x[0], 2, 0, 2, 2)}; }, {r({5, 6})}},
-      {"concat", [](const In& x) { return In{concat({x[0], x[1], x[0]}, 1)}; }, {r({2, 3}), q({2, 1})}},
-      {"pad", [](const In& x) { return In{pad(x[0], {1, 0}, {0, 2}, {1, 2}, 7)}; }, {r({3, 2})}},
-      {"squeeze", [](const In& x) { return In{squeeze(x[0], {0, -1})}; }, {r({1, 3, 1})}},
-      {"unsqueeze", [](const In& x) { return In{unsqueeze(x[0], {0, -1})}; }, {r({2, 3})}},
+      {"windows",
+       [](const In& x) {
+         return In{windows(x[0], 3), windows(x[0], 2, 0, 2, 2)};
+       },
+       {r({5, 6})}},
+      {"concat",
+       [](const In& x) {
+         return In{concat({x[0], x[1], x[0]}, 1)};
+       },
+       {r({2, 3}), q({2, 1})}},
+      {"pad",
+       [](const In& x) {
+         return In{pad(x[0], {1, 0}, {0, 2}, {1, 2}, 7)};
+       },
+       {r({3, 2})}},
+      {"squeeze",
+       [](const In& x) {
+         return In{squeeze(x[0], {0, -1})};
+       },
+       {r({1, 3, 1})}},
+      {"unsqueeze",
+       [](const In& x) {
+         return In{unsqueeze(x[0], {0, -1})};
+       },
+       {r({2, 3})}},
       {"gather", [=](const In& x) { return In{gather(x[0], rows)}; }, {r({4, 2})}},
       {"scatter_add", [=](const In& x) { return In{scatter_add(x[0], rows, x[1])}; }, {r({4, 2}), q({2, 3, 2})}},
-      {"softmax", [](const In& x) { return In{softmax(x[0], 0), softmax(x[0])}; }, {r({3, 4})}},
-      {"log_softmax", [](const In& x) { return In{log_softmax(x[0], 0), log_softmax(x[0])}; }, {r({3, 4})}},
+      {"softmax",
+       [](const In& x) {
+         return In{softmax(x[0], 0), softmax(x[0])};
+       },
+       {r({3, 4})}},
+      {"log_softmax",
+       [](const In& x) {
+         return In{log_softmax(x[0], 0), log_softmax(x[0])};
+       },
+       {r({3, 4})}},
       {"cross_entropy", [=](const In& x) { return In{cross_entropy(x[0], labels)}; }, {r({4, 3})}},
       {"dropout", [=](const In& x) { return In{dropout(x[0], seed, 0.4)}; }, {r({20})}},
       {"dropout, of all", [=](const In& x) { return In{dropout(x[0], seed, 1)}; }, {r({20})}},
       {"matmul, empty sum", two(matmul), {r({2, 0}), q({0, 3})}},
-      {"sum, empty axis", [](const In& x) { return In{sum(x[0], {1}), max(x[0], {1})}; }, {r({2, 0, 3})}},
-      {"concat, empty operand", [](const In& x) { return In{concat({x[0], x[1]})}; }, {r({0}), q({2})}},
+      {"sum, empty axis",
+       [](const In& x) {
+         return In{sum(x[0], {1}), max(x[0], {1})};
+       },
+       {r({2, 0, 3})}},
+      {"concat, empty operand",
+       [](const In& x) {
+         return In{concat({x[0], x[1]})};
+       },
+       {r({0}), q({2})}},
   };
 }
 
@@ -105,12 +186,10 @@ TEST(Gradients, EveryDifferentiableOpIsAmongThem) {
   std::set<std::string> seen;
   for (auto& c : cases()) seen.insert(c.name.substr(0, c.name.find(',')));
   for (auto& name : op_names())
-    if (op_info(name).no_gradient.empty()) {
-      EXPECT_TRUE(seen.count(name)) << name;
-    }
+    if (op_info(name).no_gradient.empty()) { EXPECT_TRUE(seen.count(name)) << name; }
 }
 
-TEST(Gradients, ADifferenceThatIsWrongIsSeen) {   // the engine itself: a gradient of x*x that is x instead of 2x
+TEST(Gradients, ADifferenceThatIsWrongIsSeen) {  // the engine itself: a gradient of x*x that is x instead of 2x
   Function wrong = [](const In& x) { return In{multiply(x[0].detach(), x[0])}; };
   EXPECT_GT(gradient_error(wrong, {r({3}, 0.5, 1)}), 0.1);
 }
@@ -125,7 +204,8 @@ TEST(Gradients, TiesShareEqually) {
   Tensor x = Tensor::of<double>({3, 1, 3, 3}, {4}).set_requires_grad();
   max(x).backward();
   EXPECT_EQ(all(x.grad()), (std::vector<double>{1.0 / 3, 0, 1.0 / 3, 1.0 / 3}));
-  Tensor a = Tensor::of<double>({1, 2, 3}, {3}).set_requires_grad(), b = Tensor::of<double>({2, 2, 2}, {3}).set_requires_grad();
+  Tensor a = Tensor::of<double>({1, 2, 3}, {3}).set_requires_grad(),
+         b = Tensor::of<double>({2, 2, 2}, {3}).set_requires_grad();
   sum(maximum(a, b)).backward();
   EXPECT_EQ(all(a.grad()), (std::vector<double>{0, 0.5, 1}));
   EXPECT_EQ(all(b.grad()), (std::vector<double>{1, 0.5, 0}));
@@ -148,7 +228,8 @@ TEST(Gradients, WhereKeepsTheOtherSidesNanOut) {
 }
 
 TEST(Gradients, OfMixedDtypesComeBackInTheirOwn) {
-  Tensor a = Tensor::of<float>({1, 2}, {2}).set_requires_grad(), b = Tensor::of<double>({3, 4}, {2}).set_requires_grad();
+  Tensor a = Tensor::of<float>({1, 2}, {2}).set_requires_grad(),
+         b = Tensor::of<double>({3, 4}, {2}).set_requires_grad();
   sum(multiply(a, b)).backward();
   EXPECT_EQ(a.grad().dtype(), DType::f32);
   EXPECT_EQ(b.grad().dtype(), DType::f64);

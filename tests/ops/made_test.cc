@@ -92,7 +92,8 @@ TEST(UnknownSizes, TheKernelAllocates) {
   EXPECT_EQ(to_string(places.shape()), "[3, 2]");
   EXPECT_EQ(all(places), (Values{0, 1, 1, 0, 1, 1}));
   x = Tensor::of<float>({0, 0, 0, 0, 0, 9}, {2, 3});
-  EXPECT_EQ(all(call_op("made_nonzero", std::vector<Tensor>{x})[0]), (Values{1, 2})) << "the same signature, another size";
+  EXPECT_EQ(all(call_op("made_nonzero", std::vector<Tensor>{x})[0]), (Values{1, 2}))
+      << "the same signature, another size";
   EXPECT_EQ(to_string(call_op("made_nonzero", std::vector<Tensor>{Tensor::of<float>({0}, {1})})[0].shape()), "[0, 1]");
 }
 
@@ -139,9 +140,7 @@ TEST(VariadicOutputs, TheRuleSaysHowMany) {
   try {
     call_op("made_split", std::vector<Tensor>{x}, bad);
     FAIL();
-  } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "made_split: sizes disagrees: 4, not 5; expects x [*_].");
-  }
+  } catch (const Error& e) { EXPECT_STREQ(e.what(), "made_split: sizes disagrees: 4, not 5; expects x [*_]."); }
 }
 
 TEST(Saves, WhatWasNotNamedIsGone) {
@@ -160,9 +159,7 @@ TEST(Saves, WhatWasNotNamedIsGone) {
   try {
     y.backward();
     FAIL() << "x was not saved";
-  } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find(".saves"), std::string::npos) << e.what();
-  }
+  } catch (const Error& e) { EXPECT_NE(std::string(e.what()).find(".saves"), std::string::npos) << e.what(); }
 }
 
 // A hidden output is made only for the gradient, and the gradient can read it.
@@ -175,7 +172,7 @@ TEST(Hidden, IsAbsentWhenNobodyDifferentiates) {
   m.def.no_gradient = nullptr;
   m.def.saves = {{"slope"}};
   m.def.gradient = +[](GradientCall& c) { c.set(0, multiply(c.dout(0), c.out(1))); };
-  m.def.reference = +[](KernelCall& c) {   // out = x^2, slope = 2 x
+  m.def.reference = +[](KernelCall& c) {  // out = x^2, slope = 2 x
     const oar_view_t& x = c.in(0);
     for (Walk w(x); w.more(); w.next()) {
       double v = load<double>(x, offset(x, w.index, x.n_dims));

@@ -40,9 +40,7 @@ void expect_values(const Tensor& t, const Values& want) {
 std::string complaint(auto f) {
   try {
     f();
-  } catch (const Error& e) {
-    return e.what();
-  }
+  } catch (const Error& e) { return e.what(); }
   return "";
 }
 
@@ -75,11 +73,11 @@ TEST(Values, FunctionsHaveTheirClosedForms) {
   expect_values(log(f64({1, 0, -1, kInf})), {0, -kInf, kNan, kInf});
   expect_values(sqrt(f64({4, 2, -1, 0})), {2, std::numbers::sqrt2, kNan, 0});
   expect_values(tanh(f64({0, kInf, -kInf})), {0, 1, -1});
-  EXPECT_NEAR(tanh(f64({1})).item(), 0.7615941559557649, 1e-16);   // (e^2-1)/(e^2+1)
+  EXPECT_NEAR(tanh(f64({1})).item(), 0.7615941559557649, 1e-16);  // (e^2-1)/(e^2+1)
   EXPECT_NEAR(erf(f64({1})).item(), 0.8427007929497149, 1e-15);   // Abramowitz and Stegun, table 7.1
   EXPECT_NEAR(erf(f64({0.5})).item(), 0.5204998778130465, 1e-15);
   EXPECT_TRUE(std::signbit(all(negative(f64({0})))[0]));
-  EXPECT_EQ(exp(cast(f64({1}), DType::f16)).item(), 2.71875);   // e in 11 bits
+  EXPECT_EQ(exp(cast(f64({1}), DType::f16)).item(), 2.71875);  // e in 11 bits
 }
 
 TEST(Values, ComparisonsWithNan) {
@@ -135,7 +133,7 @@ TEST(Values, SumsAndMaximaOverEmptyAxes) {
   expect_values(max(full({0}, 1, DType::i16)), {-32768});
   expect_values(max(full({0}, 1, DType::i64)), {-0x1p63});
   expect_values(max(full({0}, 1, DType::u8)), {0});
-  expect_values(sum(f64({1, 2, 3}), std::vector<int64_t>{}), {1, 2, 3});   // over no axis
+  expect_values(sum(f64({1, 2, 3}), std::vector<int64_t>{}), {1, 2, 3});  // over no axis
 }
 
 TEST(Values, MeansOfEmptyTensorsAreNan) {
@@ -163,12 +161,21 @@ TEST(Values, ReshapeTakesRestAndZero) {
   Tensor x = full({0, 8, 2}, 1);
   EXPECT_EQ(text(reshape(reshape(x, {4, 2, 0}), {0, 0, 4})), "[0, 0, 4]");
   EXPECT_EQ(text(reshape(count_up({4, 6}), {2, -1, 3})), "[2, 4, 3]");
-  EXPECT_EQ(complaint([&] { reshape(x, {0, -1}); }),
-            "reshape: -1 could be anything beside a size of 0: x is [0, 8, 2] (0 elements), shape is [0, -1]. Give the size.");
-  EXPECT_EQ(complaint([] { reshape(count_up({2, 3}), {4, 2}); }),
-            "reshape: shape disagrees: x is [2, 3] (6 elements), shape is [4, 2] (8). Give sizes whose product is 6, or one -1.");
-  EXPECT_EQ(complaint([] { reshape(count_up({2, 3}), {4, -1}); }),
-            "reshape: shape disagrees: x is [2, 3] (6 elements), shape is [4, -1], and 6 is not a multiple of 4. Give sizes that "
+  EXPECT_EQ(complaint([&] {
+              reshape(x, {0, -1});
+            }),
+            "reshape: -1 could be anything beside a size of 0: x is [0, 8, 2] (0 elements), shape is [0, -1]. Give the "
+            "size.");
+  EXPECT_EQ(complaint([] {
+              reshape(count_up({2, 3}), {4, 2});
+            }),
+            "reshape: shape disagrees: x is [2, 3] (6 elements), shape is [4, 2] (8). Give sizes whose product is 6, "
+            "or one -1.");
+  EXPECT_EQ(complaint([] {
+              reshape(count_up({2, 3}), {4, -1});
+            }),
+            "reshape: shape disagrees: x is [2, 3] (6 elements), shape is [4, -1], and 6 is not a multiple of 4. Give "
+            "sizes that "
             "divide it.");
   EXPECT_NE(complaint([] { reshape(count_up({2, 3}), {-1, -1}); }), "");
 }
@@ -196,10 +203,15 @@ TEST(Values, Views) {
   expect_values(windows(count_up({6}), 2, 0, 2, 3), {0, 3, 2, 5});
   EXPECT_EQ(text(windows(count_up({2}), 3)), "[0, 3]");
   EXPECT_EQ(slice(x, {1, 1}, {1, 1}).data(), static_cast<double*>(x.data()) + 4);
-  EXPECT_EQ(complaint([&] { slice(x, {0, 2}, {2, 2}); }),
+  EXPECT_EQ(complaint([&] {
+              slice(x, {0, 2}, {2, 2});
+            }),
             "slice: axis 1 has 3 elements, but starts=2, sizes=2, steps=1: x is [2, 3]. Stay inside it.");
-  EXPECT_EQ(complaint([&] { expand(x, {4, 3}); }),
-            "expand: shape disagrees: x is [2, 3], shape is [4, 3] (2 against 4). Only axes of size 1 can be repeated.");
+  EXPECT_EQ(
+      complaint([&] {
+        expand(x, {4, 3});
+      }),
+      "expand: shape disagrees: x is [2, 3], shape is [4, 3] (2 against 4). Only axes of size 1 can be repeated.");
   EXPECT_EQ(complaint([&] { permute(x, {0}); }),
             "permute: axes has 1 entries, x is [2, 3]. Give all 2 axes in their new order.");
   EXPECT_NE(complaint([&] { permute(x, {0, 0}); }), "");
@@ -223,7 +235,9 @@ TEST(Values, ConcatAndPad) {
   EXPECT_EQ(concat({f32({1}), f64({2})}).dtype(), DType::f64);
   expect_values(pad(f64({1, 2}), {1}, {2}, {1}, 9), {9, 1, 9, 2, 9, 9});
   EXPECT_EQ(text(pad(full({0, 2}, 1), {1, 1}, {2, 0}, {3})), "[3, 6]");
-  EXPECT_EQ(complaint([] { concat({count_up({2, 1}), count_up({3, 2})}, 1); }),
+  EXPECT_EQ(complaint([] {
+              concat({count_up({2, 1}), count_up({3, 2})}, 1);
+            }),
             "concat: axis 0 disagrees: xs is [2, 1], operand 1 is [3, 2]. Only axis 1 may differ; expects xs [*_].");
   EXPECT_NE(complaint([] { concat({}); }), "");
 }
@@ -248,7 +262,9 @@ TEST(Values, Matmul) {
   EXPECT_EQ(text(matmul(full({5, 1, 2, 3}, 1), full({4, 3, 0}, 1))), "[5, 4, 2, 0]");
   Tensor c = matmul(count_up({2, 1, 1, 2}), count_up({3, 2, 1}));
   expect_values(c, {1, 3, 5, 3, 13, 23});
-  EXPECT_EQ(complaint([] { matmul(full({2, 3, 4}, 1), full({5, 6}, 1)); }),
+  EXPECT_EQ(complaint([] {
+              matmul(full({2, 3, 4}, 1), full({5, 6}, 1));
+            }),
             "matmul: K disagrees: a is [2, 3, 4] (K=4), b is [5, 6] (K=5); expects a [..., M, K], b [..., K, N].");
 }
 
@@ -259,7 +275,9 @@ TEST(Values, GatherTakesIndicesOfAnyRank) {
   EXPECT_EQ(text(gather(table, ids)), "[2, 2, 2]");
   expect_values(gather(table, ids), {0, 1, 6, 7, 4, 5, 6, 7});
   expect_values(gather(i64({5, 6, 7}), Tensor::of<int32_t>({-1}, {})), {7});
-  EXPECT_EQ(complaint([&] { gather(table, Tensor::of<int64_t>({0, 1, -5, 0}, {2, 2})); }),
+  EXPECT_EQ(complaint([&] {
+              gather(table, Tensor::of<int64_t>({0, 1, -5, 0}, {2, 2}));
+            }),
             "gather: index -5 at position [1, 0] is out of range: axis 0 of x has 4 elements. Give -4 to 3.");
   EXPECT_NE(complaint([&] { gather(table, i64({4})); }), "");
   EXPECT_NE(complaint([&] { gather(full({0, 2}, 1), i64({0})); }), "");
@@ -270,14 +288,15 @@ TEST(Values, ScatterAddCombinesRowsThatMeet) {
   Tensor x = full({3, 2}, 10, DType::f64), updates = count_up({4, 2});
   expect_values(scatter_add(x, i64({2, 0, 2, -1}), updates), {12, 13, 10, 10, 20, 23});
   EXPECT_NE(complaint([&] { scatter_add(x, i64({3, 0, 0, 0}), updates); }), "");
-  EXPECT_EQ(complaint([&] { scatter_add(x, i64({0}), updates); }),
-            "scatter_add: axis 0 of updates disagrees: index is [1] (axis 0 of updates=1), updates is [4, 2] (axis 0 of "
-            "updates=4); expects x [V, *R], index I[*J], updates [*_].");
+  EXPECT_EQ(
+      complaint([&] { scatter_add(x, i64({0}), updates); }),
+      "scatter_add: axis 0 of updates disagrees: index is [1] (axis 0 of updates=1), updates is [4, 2] (axis 0 of "
+      "updates=4); expects x [V, *R], index I[*J], updates [*_].");
 }
 
 TEST(Values, OneHot) {
   expect_values(one_hot(i64({1, -1, 3, 0}), 3), {0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0});
-  Tensor wide = one_hot(Tensor::of<uint8_t>({44}, {1}), 400);   // 300 would wrap to 44 in u8
+  Tensor wide = one_hot(Tensor::of<uint8_t>({44}, {1}), 400);  // 300 would wrap to 44 in u8
   EXPECT_EQ(sum(wide).item(), 1);
 }
 
@@ -296,11 +315,12 @@ TEST(Values, CrossEntropyOfEqualLogitsIsLogOfTheClasses) {
   EXPECT_NEAR(all(loss)[0], std::log(5.0), 1e-15);
   EXPECT_EQ(text(cross_entropy(full({0, 3}, 1), i64({}))), "[0]");
   EXPECT_EQ(text(cross_entropy(full({3}, 1), Tensor::of<int64_t>({1}, {}))), "[]");
-  for (int64_t bad : {-1, 5, -100}) {   // never the neighbour's row
+  for (int64_t bad : {-1, 5, -100}) {  // never the neighbour's row
     std::string says = complaint([&] { cross_entropy(full({2, 5}, 3), i64({1, bad})); });
     EXPECT_NE(says.find("out of range"), std::string::npos) << bad << ": " << says;
   }
-  EXPECT_EQ(call_op("cross_entropy", std::vector<Tensor>{full({2, 5}, 3), i64({0, 1})}).size(), 1u) << "hidden outputs stay inside";
+  EXPECT_EQ(call_op("cross_entropy", std::vector<Tensor>{full({2, 5}, 3), i64({0, 1})}).size(), 1u)
+      << "hidden outputs stay inside";
 }
 
 TEST(Values, DropoutKeepsTheMean) {
@@ -317,7 +337,8 @@ TEST(Values, DropoutKeepsTheMean) {
 // ---- random numbers: Random123's known answers for philox4x32-10, key and counter all 0 and all ones
 TEST(Values, RandomUniformIsPhilox) {
   auto unit = [](uint32_t word) { return double(word >> 8) * 0x1p-24; };
-  expect_values(random_uniform(i64({0, 0}), {4}), {unit(0x6627e8d5), unit(0xe169c58d), unit(0xbc57ac4c), unit(0x9b00dbd8)});
+  expect_values(random_uniform(i64({0, 0}), {4}),
+                {unit(0x6627e8d5), unit(0xe169c58d), unit(0xbc57ac4c), unit(0x9b00dbd8)});
   // counter (1, 0): the next block of the same stream is not that of the next offset
   Values eight = all(random_uniform(i64({0, 0}), {8})), next = all(random_uniform(i64({0, 1}), {4}));
   EXPECT_NE(Values(eight.begin() + 4, eight.end()), next);

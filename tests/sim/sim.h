@@ -15,8 +15,8 @@ enum { SIM_MAX_DIMS = 16, SIM_TEXT = 192, SIM_QUEUES = 4 };
 typedef enum sim_state {
   SIM_BLOCK_FREE,
   SIM_BLOCK_LIVE,
-  SIM_BLOCK_DYING,   /* freed in stream order; only what was enqueued before may still use it */
-  SIM_BLOCK_RESTING  /* freed and poisoned, kept back for a while so that stale handles are noticed */
+  SIM_BLOCK_DYING,  /* freed in stream order; only what was enqueued before may still use it */
+  SIM_BLOCK_RESTING /* freed and poisoned, kept back for a while so that stale handles are noticed */
 } sim_state_t;
 
 typedef struct sim_block {
@@ -34,7 +34,12 @@ typedef struct sim_place {
 
 /* ---------------------------------------------------------------- Faults */
 typedef enum sim_fault_kind {
-  SIM_FAULT_NONE, SIM_FAULT_FAIL, SIM_FAULT_FAIL_AT_ONCE, SIM_FAULT_HANG, SIM_FAULT_LOSE, SIM_FAULT_OOM,
+  SIM_FAULT_NONE,
+  SIM_FAULT_FAIL,
+  SIM_FAULT_FAIL_AT_ONCE,
+  SIM_FAULT_HANG,
+  SIM_FAULT_LOSE,
+  SIM_FAULT_OOM,
   SIM_FAULT_WRONG_SIZE
 } sim_fault_kind_t;
 
@@ -46,17 +51,27 @@ typedef struct sim_fault {
 
 /* ---------------------------------------------------------------- Work: sim_stream.c */
 typedef enum sim_kind {
-  SIM_KERNEL, SIM_COPY, SIM_FILL, SIM_GARBAGE, SIM_FREE, SIM_RECORD, SIM_WAIT, SIM_CALL, SIM_FORGIVE, SIM_FAIL,
-  SIM_HANG, SIM_LOSE
+  SIM_KERNEL,
+  SIM_COPY,
+  SIM_FILL,
+  SIM_GARBAGE,
+  SIM_FREE,
+  SIM_RECORD,
+  SIM_WAIT,
+  SIM_CALL,
+  SIM_FORGIVE,
+  SIM_FAIL,
+  SIM_HANG,
+  SIM_LOSE
 } sim_kind_t;
 
 typedef struct sim_task {
   struct sim_task* next;
   sim_kind_t kind;
-  void* payload;        /* a job, a copy or a fill; freed with the task */
-  oar_event_t* event;   /* record, wait */
-  uint64_t number;      /* record, wait: which recording; forgive: which failure; free, garbage: block id */
-  void (OAR_CALL *body)(void* context);
+  void* payload;      /* a job, a copy or a fill; freed with the task */
+  oar_event_t* event; /* record, wait */
+  uint64_t number;    /* record, wait: which recording; forgive: which failure; free, garbage: block id */
+  void(OAR_CALL* body)(void* context);
   void* context;
 } sim_task_t;
 
@@ -68,9 +83,9 @@ typedef struct sim_failure {
 
 struct oar_event {
   oar_device_t* device;
-  uint32_t references;  /* the host's and those of queued tasks */
+  uint32_t references; /* the host's and those of queued tasks */
   uint64_t recorded, done;
-  uint64_t stream_id;   /* of the last recording that ran */
+  uint64_t stream_id; /* of the last recording that ran */
   sim_failure_t failure;
 };
 
@@ -80,7 +95,7 @@ struct oar_stream {
   uint64_t id;
   sim_task_t *head, *tail;
   bool running, abandoned;
-  uint64_t forgiving;   /* failure that a queued SIM_FORGIVE will lift */
+  uint64_t forgiving; /* failure that a queued SIM_FORGIVE will lift */
   sim_failure_t failure;
 };
 
@@ -91,15 +106,15 @@ struct oar_device {
   pthread_cond_t done;  /* the host's threads sleep here */
   pthread_t worker;
   bool idle, closing, lost;
-  uint32_t forced;      /* threads that wait: no dawdling meanwhile */
+  uint32_t forced; /* threads that wait: no dawdling meanwhile */
   uint64_t random, delay_us;
   oar_stream_t* streams;
-  uint64_t next_id;     /* of streams, blocks and failures */
+  uint64_t next_id; /* of streams, blocks and failures */
 
-  char* shown;          /* what the host gets: address space without access */
-  char* memory;         /* the same bytes for the worker, somewhere else */
+  char* shown;  /* what the host gets: address space without access */
+  char* memory; /* the same bytes for the worker, somewhere else */
   uint64_t memory_bytes, used_bytes;
-  sim_block_t* blocks;  /* without gaps, by offset */
+  sim_block_t* blocks; /* without gaps, by offset */
   size_t n_blocks, blocks_capacity;
   uint64_t resting[16]; /* offsets, oldest first */
   uint32_t n_resting, n_dying;
@@ -161,7 +176,7 @@ struct sim_op;
 typedef struct sim_plan {
   const struct sim_op* op;
   oar_pack_t* pack;
-  uint32_t axes;   /* bit i: axis i is reduced */
+  uint32_t axes; /* bit i: axis i is reduced */
   bool all_axes, keepdims;
   int64_t axis;
   double value;
@@ -193,8 +208,20 @@ typedef struct sim_op {
 } sim_op_t;
 
 enum {
-  SIM_ADD, SIM_SUBTRACT, SIM_MULTIPLY, SIM_DIVIDE, SIM_MAXIMUM, SIM_EXP, SIM_LOG, SIM_SQRT, SIM_TANH, SIM_ERF,
-  SIM_EQUAL, SIM_LESS, SIM_SUM, SIM_MAX
+  SIM_ADD,
+  SIM_SUBTRACT,
+  SIM_MULTIPLY,
+  SIM_DIVIDE,
+  SIM_MAXIMUM,
+  SIM_EXP,
+  SIM_LOG,
+  SIM_SQRT,
+  SIM_TANH,
+  SIM_ERF,
+  SIM_EQUAL,
+  SIM_LESS,
+  SIM_SUM,
+  SIM_MAX
 };
 
 extern const oar_pack_table_t sim_pack_table;

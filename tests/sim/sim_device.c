@@ -27,10 +27,16 @@ static bool number(const char* text, uint64_t* out_value) {
 
 /* "hang", "oom:3", "fail:2+": kind, the count at which it strikes (1), and + for ever after. */
 static bool fault_parse(char* text, sim_fault_t* out_fault) {
-  static const struct { const char* name; sim_fault_kind_t kind; } kinds[] = {
-      {"none", SIM_FAULT_NONE}, {"fail", SIM_FAULT_FAIL}, {"fail_at_once", SIM_FAULT_FAIL_AT_ONCE},
-      {"hang", SIM_FAULT_HANG}, {"lose", SIM_FAULT_LOSE}, {"oom", SIM_FAULT_OOM},
-      {"wrong_size", SIM_FAULT_WRONG_SIZE}};
+  static const struct {
+    const char* name;
+    sim_fault_kind_t kind;
+  } kinds[] = {{"none", SIM_FAULT_NONE},
+               {"fail", SIM_FAULT_FAIL},
+               {"fail_at_once", SIM_FAULT_FAIL_AT_ONCE},
+               {"hang", SIM_FAULT_HANG},
+               {"lose", SIM_FAULT_LOSE},
+               {"oom", SIM_FAULT_OOM},
+               {"wrong_size", SIM_FAULT_WRONG_SIZE}};
   sim_fault_t fault = {SIM_FAULT_NONE, 1, false};
   char* colon = strchr(text, ':');
   if (colon != NULL) {
@@ -60,20 +66,21 @@ oar_status_t sim_lost(const oar_host_t* host) {
 }
 
 /* ---------------------------------------------------------------- Device table */
-#define SIM_SPACE(space_flags)                                                                                  \
-  {sizeof(oar_space_info_t), (space_flags), OAR_STR("arena"), 0, 64}
+#define SIM_SPACE(space_flags) \
+  { sizeof(oar_space_info_t), (space_flags), OAR_STR("arena"), 0, 64 }
 static const oar_space_info_t space_self_pooled = SIM_SPACE(OAR_SPACE_ADDRESSABLE | OAR_SPACE_SELF_POOLED);
 static const oar_space_info_t space_host_pooled = SIM_SPACE(OAR_SPACE_ADDRESSABLE);
 static const oar_space_info_t* const self_pooled[] = {&space_self_pooled};
 static const oar_space_info_t* const host_pooled[] = {&space_host_pooled};
 
 #define SIM_STORAGE ((uint64_t)0x1ffffe) /* every type of whole bytes */
-#define SIM_INFO(uuid_text, space_list)                                                                            \
-  {sizeof(oar_device_info_t), 12, OAR_STR("sim"), OAR_STR("Oarlock sim"), OAR_STR(uuid_text), {"", 0}, 1, SIM_QUEUES, \
-   space_list, SIM_STORAGE, OAR_KIT_NUMBERS | OAR_KIT_BOOL}
-static const oar_device_info_t infos[2][2] = {
-    {SIM_INFO("sim-0", self_pooled), SIM_INFO("sim-1", self_pooled)},
-    {SIM_INFO("sim-0", host_pooled), SIM_INFO("sim-1", host_pooled)}};
+#define SIM_INFO(uuid_text, space_list)                                                                                \
+  {                                                                                                                    \
+    sizeof(oar_device_info_t), 12, OAR_STR("sim"), OAR_STR("Oarlock sim"), OAR_STR(uuid_text), {"", 0}, 1, SIM_QUEUES, \
+        space_list, SIM_STORAGE, OAR_KIT_NUMBERS | OAR_KIT_BOOL                                                        \
+  }
+static const oar_device_info_t infos[2][2] = {{SIM_INFO("sim-0", self_pooled), SIM_INFO("sim-1", self_pooled)},
+                                              {SIM_INFO("sim-0", host_pooled), SIM_INFO("sim-1", host_pooled)}};
 static const oar_device_info_t* const info_lists[2][2] = {{&infos[0][0], &infos[0][1]}, {&infos[1][0], &infos[1][1]}};
 
 static uint32_t device_count(void) {
@@ -189,9 +196,14 @@ static oar_status_t OAR_CALL device_health(oar_device_t* device) {
   return lost ? sim_lost(device->host) : OAR_OK;
 }
 
-static const oar_device_table_t device_table = {
-    .struct_size = sizeof(device_table), .version = OAR_DEVICE_VERSION, .enumerate = device_enumerate,
-    .open = device_open, .close = device_close, .link = device_link, .stats = device_stats, .health = device_health};
+static const oar_device_table_t device_table = {.struct_size = sizeof(device_table),
+                                                .version = OAR_DEVICE_VERSION,
+                                                .enumerate = device_enumerate,
+                                                .open = device_open,
+                                                .close = device_close,
+                                                .link = device_link,
+                                                .stats = device_stats,
+                                                .health = device_health};
 
 OAR_KIT_PLUGIN("sim", "Oarlock", "0.1.0", {OAR_TABLE_DEVICE, &device_table}, {OAR_TABLE_MEMORY, &sim_memory_table},
                {OAR_TABLE_STREAM, &sim_stream_table}, {OAR_TABLE_PACK, &sim_pack_table},

@@ -20,17 +20,48 @@ inline const RawPlugin& sim_plugin() {
   return plugin;
 }
 
-template <class T> struct DTypeOf;
-template <> struct DTypeOf<bool> { static constexpr uint32_t value = OAR_DTYPE_BOOL; };
-template <> struct DTypeOf<int8_t> { static constexpr uint32_t value = OAR_DTYPE_I8; };
-template <> struct DTypeOf<int16_t> { static constexpr uint32_t value = OAR_DTYPE_I16; };
-template <> struct DTypeOf<int32_t> { static constexpr uint32_t value = OAR_DTYPE_I32; };
-template <> struct DTypeOf<int64_t> { static constexpr uint32_t value = OAR_DTYPE_I64; };
-template <> struct DTypeOf<uint8_t> { static constexpr uint32_t value = OAR_DTYPE_U8; };
-template <> struct DTypeOf<uint32_t> { static constexpr uint32_t value = OAR_DTYPE_U32; };
-template <> struct DTypeOf<uint64_t> { static constexpr uint32_t value = OAR_DTYPE_U64; };
-template <> struct DTypeOf<float> { static constexpr uint32_t value = OAR_DTYPE_F32; };
-template <> struct DTypeOf<double> { static constexpr uint32_t value = OAR_DTYPE_F64; };
+template <class T>
+struct DTypeOf;
+template <>
+struct DTypeOf<bool> {
+  static constexpr uint32_t value = OAR_DTYPE_BOOL;
+};
+template <>
+struct DTypeOf<int8_t> {
+  static constexpr uint32_t value = OAR_DTYPE_I8;
+};
+template <>
+struct DTypeOf<int16_t> {
+  static constexpr uint32_t value = OAR_DTYPE_I16;
+};
+template <>
+struct DTypeOf<int32_t> {
+  static constexpr uint32_t value = OAR_DTYPE_I32;
+};
+template <>
+struct DTypeOf<int64_t> {
+  static constexpr uint32_t value = OAR_DTYPE_I64;
+};
+template <>
+struct DTypeOf<uint8_t> {
+  static constexpr uint32_t value = OAR_DTYPE_U8;
+};
+template <>
+struct DTypeOf<uint32_t> {
+  static constexpr uint32_t value = OAR_DTYPE_U32;
+};
+template <>
+struct DTypeOf<uint64_t> {
+  static constexpr uint32_t value = OAR_DTYPE_U64;
+};
+template <>
+struct DTypeOf<float> {
+  static constexpr uint32_t value = OAR_DTYPE_F32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr uint32_t value = OAR_DTYPE_F64;
+};
 
 // The attributes of one call, in schema order.
 class Attrs {
@@ -58,7 +89,8 @@ class Attrs {
     oar_attr_t attr{};
     attr.type = type;
     attr.is_set = is_set;
-    if (type == OAR_ATTR_FLOAT) attr.value.f = f; else attr.value.i = i;
+    if (type == OAR_ATTR_FLOAT) attr.value.f = f;
+    else attr.value.i = i;
     attrs_.push_back(attr);
     list_of_.push_back(list);
     return *this;
@@ -159,7 +191,8 @@ class Sim {
     oar_status_t recorded = p.stream->event_record(stream, event);
     return recorded != OAR_OK ? recorded : p.stream->event_sync(event, timeout_ns);
   }
-  template <class T> Array upload(Dims shape, const std::vector<T>& values) {
+  template <class T>
+  Array upload(Dims shape, const std::vector<T>& values) {
     Array made = array(DTypeOf<T>::value, std::move(shape));
     std::vector<char> bytes(made.size_bytes());
     for (size_t i = 0; i < values.size(); ++i) {
@@ -171,12 +204,11 @@ class Sim {
     EXPECT_EQ(sync(), OAR_OK) << last_error();
     return made;
   }
-  template <class T> std::vector<T> download(const Array& from) {
+  template <class T>
+  std::vector<T> download(const Array& from) {
     EXPECT_EQ(from.dtype, DTypeOf<T>::value);
     std::vector<char> bytes(from.size_bytes());
-    if (!bytes.empty()) {
-      EXPECT_EQ(move(bytes.data(), true, from.data, false, bytes.size()), OAR_OK) << last_error();
-    }
+    if (!bytes.empty()) { EXPECT_EQ(move(bytes.data(), true, from.data, false, bytes.size()), OAR_OK) << last_error(); }
     EXPECT_EQ(sync(), OAR_OK) << last_error();
     std::vector<T> values(bytes.size() / sizeof(T));
     for (size_t i = 0; i < values.size(); ++i) {

@@ -161,8 +161,7 @@ static void philox(const int64_t seed[2], uint64_t block, uint32_t out[4]) {
                    (uint32_t)((uint64_t)seed[1] >> 32)};
   for (int round = 0; round < 10; ++round) {
     uint64_t p0 = (uint64_t)0xd2511f53u * c[0], p1 = (uint64_t)0xcd9e8d57u * c[2];
-    uint32_t next[4] = {(uint32_t)(p1 >> 32) ^ c[1] ^ k0, (uint32_t)p1, (uint32_t)(p0 >> 32) ^ c[3] ^ k1,
-                        (uint32_t)p0};
+    uint32_t next[4] = {(uint32_t)(p1 >> 32) ^ c[1] ^ k0, (uint32_t)p1, (uint32_t)(p0 >> 32) ^ c[3] ^ k1, (uint32_t)p0};
     memcpy(c, next, sizeof(c));
     k0 += 0x9e3779b9u;
     k1 += 0xbb67ae85u;
@@ -291,10 +290,8 @@ oar_status_t sim_run_matmul(const sim_job_t* job, char* text) {
       }
       widened_at = b_at;
     }
-    if (floats)
-      multiply_float(a, a_at * m * k, wide_floats, out, batch * m * n, m, k, n, wide_floats + k * n);
-    else
-      multiply_int(a, a_at * m * k, wide, out, batch * m * n, m, k, n, wide + k * n);
+    if (floats) multiply_float(a, a_at * m * k, wide_floats, out, batch * m * n, m, k, n, wide_floats + k * n);
+    else multiply_int(a, a_at * m * k, wide, out, batch * m * n, m, k, n, wide + k * n);
     oar_kit_next(batch_dims, out->shape, a_strides, a_index, &a_at);
     oar_kit_next(batch_dims, out->shape, b_strides, b_index, &b_at);
   }
@@ -312,8 +309,8 @@ static bool index_at(const sim_view_t* index, int64_t i, int64_t rows, int64_t* 
     snprintf(text, SIM_TEXT, "index %lld at position %lld is not in [-%lld, %lld)", (long long)value, (long long)i,
              (long long)rows, (long long)rows);
   else
-    snprintf(text, SIM_TEXT, "index %llu at position %lld is not in [0, %lld)", (unsigned long long)value,
-             (long long)i, (long long)rows);
+    snprintf(text, SIM_TEXT, "index %llu at position %lld is not in [0, %lld)", (unsigned long long)value, (long long)i,
+             (long long)rows);
   return false;
 }
 

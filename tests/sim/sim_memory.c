@@ -14,8 +14,8 @@ bool sim_arena_open(oar_device_t* device) {
   if (device->memory_bytes == 0) device->memory_bytes = page;
   void* shown = mmap(NULL, device->memory_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (shown == MAP_FAILED) return false;
-  void* memory = mmap(NULL, device->memory_bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      mmap(NULL, device->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   device->blocks_capacity = 64;
   device->blocks = malloc(device->blocks_capacity * sizeof(*device->blocks));
   if (memory == MAP_FAILED || device->blocks == NULL) {
@@ -47,7 +47,8 @@ static sim_block_t* block_at(oar_device_t* device, uint64_t offset) {
   size_t low = 0, high = device->n_blocks;
   while (high - low > 1) {
     size_t middle = (low + high) / 2;
-    if (device->blocks[middle].offset <= offset) low = middle; else high = middle;
+    if (device->blocks[middle].offset <= offset) low = middle;
+    else high = middle;
   }
   return &device->blocks[low];
 }
@@ -96,15 +97,14 @@ static sim_block_t* block_take(oar_device_t* device, uint64_t size_bytes, uint64
     uint64_t skip = (alignment - address % alignment) % alignment;
     if (block.state != SIM_BLOCK_FREE || block.size_bytes < need || block.size_bytes - need < skip) continue;
     if (block.size_bytes - need > skip) {
-      block_insert(device, i + 1, (sim_block_t){block.offset + skip + need, block.size_bytes - need - skip, 0, 0,
-                                                SIM_BLOCK_FREE});
+      block_insert(device, i + 1,
+                   (sim_block_t){block.offset + skip + need, block.size_bytes - need - skip, 0, 0, SIM_BLOCK_FREE});
     }
     if (skip > 0) {
       device->blocks[i].size_bytes = skip;
       block_insert(device, ++i, block);
     }
-    device->blocks[i] =
-        (sim_block_t){block.offset + skip, need, size_bytes, device->next_id++, SIM_BLOCK_LIVE};
+    device->blocks[i] = (sim_block_t){block.offset + skip, need, size_bytes, device->next_id++, SIM_BLOCK_LIVE};
     device->used_bytes += need;
     return &device->blocks[i];
   }
@@ -149,8 +149,8 @@ void sim_block_soil(oar_device_t* device, uint64_t offset, uint64_t id) {
 }
 
 /* ---------------------------------------------------------------- Memory table */
-static oar_status_t OAR_CALL memory_alloc(oar_device_t* device, uint32_t space, uint64_t size_bytes,
-                                          uint64_t alignment, oar_stream_t* stream, void** out_data) {
+static oar_status_t OAR_CALL memory_alloc(oar_device_t* device, uint32_t space, uint64_t size_bytes, uint64_t alignment,
+                                          oar_stream_t* stream, void** out_data) {
   if (space != 0) return oar_kit_error(device->host, OAR_INVALID_ARGUMENT, 0, "sim has one memory space, 0");
   if ((alignment & (alignment - 1)) != 0)
     return oar_kit_error(device->host, OAR_INVALID_ARGUMENT, 0, "alignment %llu is no power of two",
@@ -318,9 +318,9 @@ static oar_status_t OAR_CALL memory_fill(oar_stream_t* stream, const oar_span_t*
   if (fill == NULL) return oar_kit_error(device->host, OAR_OUT_OF_MEMORY, 0, "sim: no host memory for a fill");
   *fill = (fill_t){.size_bytes = span->size_bytes, .pattern = pattern, .pattern_bytes = pattern_bytes};
   pthread_mutex_lock(&device->lock);
-  bool found = span->size_bytes <= device->memory_bytes &&
-               sim_locate(device, (char*)span->data + span->byte_offset, 0, (int64_t)span->size_bytes, &fill->memory,
-                          &fill->place);
+  bool found =
+      span->size_bytes <= device->memory_bytes && sim_locate(device, (char*)span->data + span->byte_offset, 0,
+                                                             (int64_t)span->size_bytes, &fill->memory, &fill->place);
   pthread_mutex_unlock(&device->lock);
   if (!found) {
     free(fill);
@@ -373,6 +373,9 @@ oar_status_t sim_fill_run(const void* payload) {
   return OAR_OK;
 }
 
-const oar_memory_table_t sim_memory_table = {
-    .struct_size = sizeof(sim_memory_table), .version = OAR_MEMORY_VERSION, .alloc = memory_alloc,
-    .free = memory_free, .copy = memory_copy, .fill = memory_fill};
+const oar_memory_table_t sim_memory_table = {.struct_size = sizeof(sim_memory_table),
+                                             .version = OAR_MEMORY_VERSION,
+                                             .alloc = memory_alloc,
+                                             .free = memory_free,
+                                             .copy = memory_copy,
+                                             .fill = memory_fill};

@@ -13,8 +13,7 @@ static bool parse_list(const oar_call_t* call, uint32_t i, uint32_t n, int64_t* 
 }
 
 /* The attributes of a call, by the places that the op's schema gives them. */
-static bool parse(const sim_op_t* op, oar_pack_t* pack, const oar_call_t* call, sim_plan_t* out_plan,
-                  sim_why_t* why) {
+static bool parse(const sim_op_t* op, oar_pack_t* pack, const oar_call_t* call, sim_plan_t* out_plan, sim_why_t* why) {
   sim_plan_t plan = {.op = op, .pack = pack};
   const int64_t* values;
   uint64_t count;
@@ -48,8 +47,8 @@ static bool parse(const sim_op_t* op, oar_pack_t* pack, const oar_call_t* call, 
 }
 
 /* ---------------------------------------------------------------- Before launch */
-static bool shape_copy(sim_view_t* view, uint32_t dtype, uint32_t n_dims, const int64_t* shape,
-                       const int64_t* strides, int32_t operand, sim_why_t* why) {
+static bool shape_copy(sim_view_t* view, uint32_t dtype, uint32_t n_dims, const int64_t* shape, const int64_t* strides,
+                       int32_t operand, sim_why_t* why) {
   if (n_dims > SIM_MAX_DIMS)
     return sim_refuse(why, OAR_REASON_RANK, operand, "sim takes at most %d axes, not %u", SIM_MAX_DIMS, n_dims);
   view->dtype = dtype;
@@ -107,8 +106,7 @@ static oar_status_t OAR_CALL kernel_check(oar_pack_t* pack, const oar_kernel_dec
   const sim_op_t* op = decl->user;
   sim_plan_t plan;
   sim_why_t why;
-  if (!parse(op, pack, call, &plan, &why) || !check_call(op, call, &plan, &why))
-    return refuse(pack, out_verdict, &why);
+  if (!parse(op, pack, call, &plan, &why) || !check_call(op, call, &plan, &why)) return refuse(pack, out_verdict, &why);
   return OAR_OK;
 }
 
@@ -144,8 +142,8 @@ static bool view_copy(oar_device_t* device, const oar_view_t* view, bool any_str
   if (view == NULL) return sim_refuse(why, OAR_REASON_OTHER, operand, "an operand is missing");
   if (view->layout != OAR_LAYOUT_STRIDED || (!any_strides && !oar_kit_view_contiguous(view)))
     return sim_refuse(why, OAR_REASON_LAYOUT, operand, "an operand is not contiguous");
-  if (view->n_dims < 0 || !shape_copy(out_view, view->dtype, (uint32_t)view->n_dims, view->shape, view->strides,
-                                      operand, why))
+  if (view->n_dims < 0 ||
+      !shape_copy(out_view, view->dtype, (uint32_t)view->n_dims, view->shape, view->strides, operand, why))
     return false;
   if (out_view->count == 0) return true;
   for (uint32_t i = 0; i < out_view->n_dims; ++i) {
@@ -154,9 +152,8 @@ static bool view_copy(oar_device_t* device, const oar_view_t* view, bool any_str
   }
   int64_t size = oar_kit_dtype_bytes(view->dtype);
   if (!sim_locate(device, oar_kit_view_data(view), 0, (last + 1) * size, &out_view->data, &out_view->place))
-    return sim_refuse(why, OAR_REASON_MEMORY, operand,
-                      "it lies outside of what is allocated on sim: %lld bytes at %p", (long long)((last + 1) * size),
-                      oar_kit_view_data(view));
+    return sim_refuse(why, OAR_REASON_MEMORY, operand, "it lies outside of what is allocated on sim: %lld bytes at %p",
+                      (long long)((last + 1) * size), oar_kit_view_data(view));
   return true;
 }
 
@@ -228,7 +225,10 @@ static oar_status_t enqueue(const oar_kernel_decl_t* decl, const sim_plan_t* pla
   if (struck == SIM_FAULT_FAIL || struck == SIM_FAULT_HANG || struck == SIM_FAULT_LOSE) {
     free(job);
     return sim_enqueue(frame->stream,
-                       struck == SIM_FAULT_FAIL ? SIM_FAIL : struck == SIM_FAULT_HANG ? SIM_HANG : SIM_LOSE, NULL);
+                       struck == SIM_FAULT_FAIL   ? SIM_FAIL
+                       : struck == SIM_FAULT_HANG ? SIM_HANG
+                                                  : SIM_LOSE,
+                       NULL);
   }
   return sim_enqueue(frame->stream, SIM_KERNEL, job);
 }
@@ -285,14 +285,13 @@ OP(pad, 1, 1, sim_fits_pad, sim_run_pad, 0);
 static oar_status_t OAR_CALL launch_plain(void* state, const oar_frame_t* frame);
 
 #define FLAGS (OAR_KERNEL_DETERMINISTIC | OAR_KERNEL_REENTRANT)
-#define RUN(name, masks, ...)                                                                                 \
-  static const oar_kernel_decl_t decl_##name = OAR_KIT_KERNEL(#name, 1, 1, FLAGS, 0, masks, __VA_ARGS__,      \
-                                                              .user = &op_##name, .check = kernel_check,      \
-                                                              .run = kernel_run)
+#define RUN(name, masks, ...)                                  \
+  static const oar_kernel_decl_t decl_##name = OAR_KIT_KERNEL( \
+      #name, 1, 1, FLAGS, 0, masks, __VA_ARGS__, .user = &op_##name, .check = kernel_check, .run = kernel_run)
 /* Prepared kernels overwrite no input, so one launch serves them all. */
-#define PREPARED(name, masks)                                                                                 \
-  static const oar_kernel_decl_t decl_##name =                                                                \
-      OAR_KIT_KERNEL(#name, 1, 1, FLAGS, 0, masks, .user = &op_##name, .check = kernel_check,                 \
+#define PREPARED(name, masks)                                                                 \
+  static const oar_kernel_decl_t decl_##name =                                                \
+      OAR_KIT_KERNEL(#name, 1, 1, FLAGS, 0, masks, .user = &op_##name, .check = kernel_check, \
                      .prepare = kernel_prepare, .launch = launch_plain, .release = kernel_release)
 RUN(add, numbers, .inplace = over_first);
 RUN(subtract, numbers, .inplace = over_first);
@@ -326,10 +325,11 @@ static oar_status_t OAR_CALL launch_plain(void* state, const oar_frame_t* frame)
 }
 
 static const oar_kernel_decl_t* const decls[] = {
-    &decl_add, &decl_subtract, &decl_multiply, &decl_divide, &decl_maximum, &decl_exp, &decl_log, &decl_sqrt,
-    &decl_tanh, &decl_erf, &decl_equal, &decl_less, &decl_where, &decl_cast, &decl_full, &decl_arange,
-    &decl_random_uniform, &decl_copy, &decl_sum, &decl_max, &decl_matmul, &decl_gather, &decl_scatter_add,
-    &decl_concat, &decl_pad};
+    &decl_add,   &decl_subtract, &decl_multiply, &decl_divide, &decl_maximum,        &decl_exp,
+    &decl_log,   &decl_sqrt,     &decl_tanh,     &decl_erf,    &decl_equal,          &decl_less,
+    &decl_where, &decl_cast,     &decl_full,     &decl_arange, &decl_random_uniform, &decl_copy,
+    &decl_sum,   &decl_max,      &decl_matmul,   &decl_gather, &decl_scatter_add,    &decl_concat,
+    &decl_pad};
 
 static oar_status_t OAR_CALL kernel_declarations(oar_pack_t* pack, uint32_t* out_n,
                                                  const oar_kernel_decl_t* const** out_decls) {

@@ -56,7 +56,8 @@ bool sim_fits_where(const sim_plan_t* plan, uint32_t n, const sim_view_t* views,
 
 bool sim_fits_cast(const sim_plan_t* plan, uint32_t n, const sim_view_t* views, sim_why_t* why) {
   (void)plan;
-  if (!same_shape(&views[0], &views[n])) return sim_refuse(why, OAR_REASON_SHAPE, (int32_t)n, "input and output differ");
+  if (!same_shape(&views[0], &views[n]))
+    return sim_refuse(why, OAR_REASON_SHAPE, (int32_t)n, "input and output differ");
   return true;
 }
 
@@ -102,8 +103,7 @@ bool sim_fits_matmul(const sim_plan_t* plan, uint32_t n, const sim_view_t* views
   if (a->shape[a->n_dims - 1] != b->shape[b->n_dims - 2])
     return sim_refuse(why, OAR_REASON_SHAPE, 1, "K disagrees: %lld and %lld", (long long)a->shape[a->n_dims - 1],
                       (long long)b->shape[b->n_dims - 2]);
-  if (out->shape[out->n_dims - 2] != a->shape[a->n_dims - 2] ||
-      out->shape[out->n_dims - 1] != b->shape[b->n_dims - 1])
+  if (out->shape[out->n_dims - 2] != a->shape[a->n_dims - 2] || out->shape[out->n_dims - 1] != b->shape[b->n_dims - 1])
     return sim_refuse(why, OAR_REASON_SHAPE, 2, "the output is not [..., M, N]");
   for (uint32_t i = 0; i < 2; ++i)
     if (!oar_kit_broadcast_strides(out->n_dims - 2, out->shape, views[i].n_dims - 2, views[i].shape, NULL, strides))

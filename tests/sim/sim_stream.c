@@ -37,7 +37,8 @@ sim_task_t* sim_append(oar_stream_t* stream, sim_kind_t kind, void* payload) {
   if (task == NULL) return NULL;
   task->kind = kind;
   task->payload = payload;
-  if (stream->tail != NULL) stream->tail->next = task; else stream->head = task;
+  if (stream->tail != NULL) stream->tail->next = task;
+  else stream->head = task;
   stream->tail = task;
   if (device->idle) pthread_cond_signal(&device->work);
   return task;
@@ -113,15 +114,11 @@ static void run_task(oar_stream_t* stream, sim_task_t* task) {
   oar_device_t* device = stream->device;
   oar_event_t* event = task->event;
   switch (task->kind) {
-    case SIM_KERNEL: case SIM_COPY: case SIM_FILL:
-      run_work(stream, task);
-      break;
-    case SIM_GARBAGE:
-      sim_block_soil(device, (uint64_t)((char*)task->context - device->memory), task->number);
-      break;
-    case SIM_FREE:
-      sim_block_release(device, (uint64_t)((char*)task->context - device->memory), task->number);
-      break;
+    case SIM_KERNEL:
+    case SIM_COPY:
+    case SIM_FILL: run_work(stream, task); break;
+    case SIM_GARBAGE: sim_block_soil(device, (uint64_t)((char*)task->context - device->memory), task->number); break;
+    case SIM_FREE: sim_block_release(device, (uint64_t)((char*)task->context - device->memory), task->number); break;
     case SIM_RECORD:
       if (event->done < task->number) event->done = task->number;
       event->stream_id = stream->id;
@@ -141,15 +138,9 @@ static void run_task(oar_stream_t* stream, sim_task_t* task) {
     case SIM_FORGIVE:
       if (stream->failure.id == task->number) stream->failure = (sim_failure_t){.status = OAR_OK};
       break;
-    case SIM_FAIL:
-      stream_fail(stream, OAR_INTERNAL, "a fault that was asked for: this launch failed");
-      break;
-    case SIM_HANG:
-      stream_fail(stream, OAR_CANCELLED, "a launch that hung was given up");
-      break;
-    case SIM_LOSE:
-      device->lost = true;
-      break;
+    case SIM_FAIL: stream_fail(stream, OAR_INTERNAL, "a fault that was asked for: this launch failed"); break;
+    case SIM_HANG: stream_fail(stream, OAR_CANCELLED, "a launch that hung was given up"); break;
+    case SIM_LOSE: device->lost = true; break;
   }
   free(task->payload);
   free(task);
@@ -207,7 +198,8 @@ static oar_status_t OAR_CALL stream_create(oar_device_t* device, uint32_t queue,
                                            oar_stream_t** out_stream) {
   (void)priority;
   if (queue >= SIM_QUEUES)
-    return oar_kit_error(device->host, OAR_INVALID_ARGUMENT, 0, "sim has queues 0 to %d, not %u", SIM_QUEUES - 1, queue);
+    return oar_kit_error(device->host, OAR_INVALID_ARGUMENT, 0, "sim has queues 0 to %d, not %u", SIM_QUEUES - 1,
+                         queue);
   oar_stream_t* stream = calloc(1, sizeof(*stream));
   if (stream == NULL) return oar_kit_error(device->host, OAR_OUT_OF_MEMORY, 0, "sim: no host memory for a stream");
   stream->device = device;
@@ -254,7 +246,7 @@ static oar_status_t OAR_CALL stream_flush(oar_stream_t* stream) {
   return lost ? sim_lost(device->host) : OAR_OK;
 }
 
-static oar_status_t OAR_CALL stream_host_call(oar_stream_t* stream, void (OAR_CALL *body)(void*), void* context) {
+static oar_status_t OAR_CALL stream_host_call(oar_stream_t* stream, void(OAR_CALL* body)(void*), void* context) {
   oar_device_t* device = stream->device;
   pthread_mutex_lock(&device->lock);
   bool lost = device->lost;
@@ -375,8 +367,17 @@ static oar_status_t OAR_CALL event_signal(oar_event_t* event) {
   return OAR_OK;
 }
 
-const oar_stream_table_t sim_stream_table = {
-    .struct_size = sizeof(sim_stream_table), .version = OAR_STREAM_VERSION, .create = stream_create,
-    .destroy = stream_destroy, .flush = stream_flush, .event_create = event_create, .event_destroy = event_destroy,
-    .event_record = event_record, .event_wait = event_wait, .event_query = event_query, .event_sync = event_sync,
-    .host_call = stream_host_call, .event_arm = event_arm, .event_signal = event_signal};
+const oar_stream_table_t sim_stream_table = {.struct_size = sizeof(sim_stream_table),
+                                             .version = OAR_STREAM_VERSION,
+                                             .create = stream_create,
+                                             .destroy = stream_destroy,
+                                             .flush = stream_flush,
+                                             .event_create = event_create,
+                                             .event_destroy = event_destroy,
+                                             .event_record = event_record,
+                                             .event_wait = event_wait,
+                                             .event_query = event_query,
+                                             .event_sync = event_sync,
+                                             .host_call = stream_host_call,
+                                             .event_arm = event_arm,
+                                             .event_signal = event_signal};

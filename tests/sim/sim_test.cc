@@ -195,9 +195,7 @@ std::vector<float> chain(uint64_t seed) {
   for (int step = 0; step < 12; ++step) {
     int now = step % 3, before = (step + 2) % 3;
     sim.stream = streams[now];
-    if (step > 0) {
-      EXPECT_EQ(sim.p.stream->event_wait(sim.stream, done[before]), OAR_OK);
-    }
+    if (step > 0) { EXPECT_EQ(sim.p.stream->event_wait(sim.stream, done[before]), OAR_OK); }
     Array next = sim.array(OAR_DTYPE_F32, {3});
     EXPECT_EQ(sim.call(step % 2 ? "add" : "tanh", step % 2 ? std::vector<Array>{x, x} : std::vector<Array>{x}, next),
               OAR_OK);
@@ -239,10 +237,14 @@ TEST(SimOrder, StreamsOvertakeEachOther) {
       oar_stream_t* stream = i == 0 ? sim.stream : other;
       ASSERT_EQ(sim.p.stream->event_wait(stream, gate), OAR_OK);
       for (int k = 0; k < 3; ++k)
-        ASSERT_EQ(sim.p.stream->host_call(stream, [](void* context) {
-          auto* mark = static_cast<Mark*>(context);
-          mark->order->push_back(mark->stream);
-        }, &marks[i]), OAR_OK);
+        ASSERT_EQ(sim.p.stream->host_call(
+                      stream,
+                      [](void* context) {
+                        auto* mark = static_cast<Mark*>(context);
+                        mark->order->push_back(mark->stream);
+                      },
+                      &marks[i]),
+                  OAR_OK);
     }
     ASSERT_EQ(sim.p.stream->event_signal(gate), OAR_OK);
     ASSERT_EQ(sim.sync(), OAR_OK);
@@ -261,8 +263,9 @@ TEST(SimOrder, WorkIsLate) {
   int late = 0;
   for (int i = 0; i < 10; ++i) {
     int before = called.load();
-    ASSERT_EQ(sim.p.stream->host_call(sim.stream, [](void* count) { ++*static_cast<std::atomic<int>*>(count); },
-                                      &called), OAR_OK);
+    ASSERT_EQ(sim.p.stream->host_call(
+                  sim.stream, [](void* count) { ++*static_cast<std::atomic<int>*>(count); }, &called),
+              OAR_OK);
     ASSERT_EQ(sim.p.stream->event_record(sim.stream, sim.event), OAR_OK);
     late += sim.p.stream->event_query(sim.event) == OAR_NOT_READY && called.load() == before;
     ASSERT_EQ(sim.p.stream->event_sync(sim.event, UINT64_MAX), OAR_OK);
@@ -352,8 +355,9 @@ TEST(SimFaults, HangTimesOutAndClosingWorks) {
     Sim sim({{"fault", "hang"}});
     Array x = sim.upload<float>({2}, {1, 2}), out = sim.array(OAR_DTYPE_F32, {2});
     ASSERT_EQ(sim.call("add", {x, x}, out), OAR_OK);
-    ASSERT_EQ(sim.p.stream->host_call(sim.stream, [](void* count) { ++*static_cast<std::atomic<int>*>(count); },
-                                      &called), OAR_OK);
+    ASSERT_EQ(sim.p.stream->host_call(
+                  sim.stream, [](void* count) { ++*static_cast<std::atomic<int>*>(count); }, &called),
+              OAR_OK);
     EXPECT_EQ(sim.sync(30000000), OAR_TIMEOUT);
     EXPECT_EQ(sim.p.stream->event_query(sim.event), OAR_NOT_READY);
     EXPECT_EQ(called.load(), 0);

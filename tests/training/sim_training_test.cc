@@ -42,8 +42,9 @@ TEST(SimTraining, IsBitwiseEqualOverFiftySeeds) {
   ASSERT_EQ(first.status, 0) << first.text;
   ASSERT_NE(first.text.find("hash "), std::string::npos) << first.text;
   for (int seed = 1; seed < 50; ++seed) {
-    Outcome o = run(kSim + " OARLOCK_SIM_DELAY_US=" + std::to_string(seed % 3 * 40) + (seed % 2 ? " OARLOCK_SIM_POOL=host" : "") +
-                        " OARLOCK_SIM_SEED=" + std::to_string(seed), "sim", 3);
+    Outcome o = run(kSim + " OARLOCK_SIM_DELAY_US=" + std::to_string(seed % 3 * 40) +
+                        (seed % 2 ? " OARLOCK_SIM_POOL=host" : "") + " OARLOCK_SIM_SEED=" + std::to_string(seed),
+                    "sim", 3);
     ASSERT_EQ(o.text, first.text) << "seed " << seed;
   }
 }
@@ -60,8 +61,8 @@ TEST(SimTraining, AgreesWithTheReferences) {
 // x is 2, 3, ... 61 after each step, so the total is 64 times their sum.
 TEST(Streams, KeepOrderOverFiftySeeds) {
   for (int seed = 0; seed < 50; ++seed) {
-    Outcome o = run_command(kSim + " OARLOCK_SIM_DELAY_US=30" + (seed % 2 ? " OARLOCK_SIM_POOL=host" : "") + " OARLOCK_SIM_SEED=" +
-                            std::to_string(seed) + " " OARLOCK_STREAMS " sim");
+    Outcome o = run_command(kSim + " OARLOCK_SIM_DELAY_US=30" + (seed % 2 ? " OARLOCK_SIM_POOL=host" : "") +
+                            " OARLOCK_SIM_SEED=" + std::to_string(seed) + " " OARLOCK_STREAMS " sim");
     ASSERT_EQ(o.text, "sum 120960\n") << "seed " << seed;
   }
   EXPECT_EQ(run_command("OARLOCK_BACKENDS= " OARLOCK_STREAMS " cpu").text, "sum 120960\n");
@@ -79,9 +80,9 @@ TEST(Layers, ARecordedFailureReplaysWithoutTheApplication) {
   Outcome o = run(kSim + fault + " OARLOCK_RECORD=" + log, "sim", 2);
   ASSERT_NE(o.text.find("4242"), std::string::npos) << o.text;
   std::string replay = " " OARLOCK_PROGRAM " replay " + log + " " OARLOCK_TEST_PLUGIN_DIR "/sim/liboarlock_sim.so";
-  Outcome again = run_command("OARLOCK_BACKENDS=" + fault + replay);   // the fault strikes again: all is as recorded
+  Outcome again = run_command("OARLOCK_BACKENDS=" + fault + replay);  // the fault strikes again: all is as recorded
   EXPECT_EQ(again.status, 0) << again.text;
-  Outcome healthy = run_command("OARLOCK_BACKENDS=" + replay);         // a plugin without the fault answers otherwise
+  Outcome healthy = run_command("OARLOCK_BACKENDS=" + replay);  // a plugin without the fault answers otherwise
   EXPECT_NE(healthy.status, 0) << healthy.text;
   EXPECT_NE(healthy.text.find("kernel_decl.run: returned 0 (ok), recorded was -9"), std::string::npos) << healthy.text;
   remove(log.c_str());
@@ -91,8 +92,9 @@ TEST(SimTraining, EachFaultIsAnErrorAndTheHostLives) {
   struct {
     const char* fault;
     const char* says;
-  } faults[] = {{"fail:20", "sim"}, {"fail_at_once:20", "4242"}, {"hang:20", "not done after 300 ms"}, {"lose:20", "lost"},
-                {"oom:15", "memory"}, {"wrong_size:1", "sim"}, {"fail:1+", "sim"}, {"oom:1+", "memory"}};
+  } faults[] = {{"fail:20", "sim"},  {"fail_at_once:20", "4242"}, {"hang:20", "not done after 300 ms"},
+                {"lose:20", "lost"}, {"oom:15", "memory"},        {"wrong_size:1", "sim"},
+                {"fail:1+", "sim"},  {"oom:1+", "memory"}};
   for (auto& f : faults) {
     Outcome o = run(kSim + " OARLOCK_SYNC_TIMEOUT_MS=300 OARLOCK_SIM_FAULT=" + f.fault, "sim", 2);
     EXPECT_EQ(o.status, 0) << f.fault << "\n" << o.text;

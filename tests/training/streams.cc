@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
     Device device(argv[1]);
     std::vector<StreamHandle> streams = {StreamHandle(device), StreamHandle::make(device), StreamHandle::make(device)};
     Tensor total = full({64}, 0).to(device), x = full({64}, 1).to(device);
-    for (int i = 0; i < 60; ++i) {   // each step reads what the one before wrote on another stream
+    for (int i = 0; i < 60; ++i) {  // each step reads what the one before wrote on another stream
       StreamScope scope(streams[size_t(i * 7 % 3)]);
       x = x + full({64}, 1).to(device);
       {

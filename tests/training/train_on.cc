@@ -10,7 +10,7 @@ using namespace oarlock;
 
 namespace {
 
-uint64_t hash(uint64_t h, const void* bytes, size_t n) {   // FNV-1a
+uint64_t hash(uint64_t h, const void* bytes, size_t n) {  // FNV-1a
   for (size_t i = 0; i < n; ++i) h = (h ^ static_cast<const unsigned char*>(bytes)[i]) * 1099511628211ull;
   return h;
 }
@@ -18,8 +18,8 @@ uint64_t hash(uint64_t h, const void* bytes, size_t n) {   // FNV-1a
 void train(Device device, int steps) {
   const int64_t batch = 8, in = 12, hidden = 16, classes = 4;
   auto uniform = [&](int64_t id, const Shape& s) { return random_uniform(Tensor::of<int64_t>({7, id}, {2}), s); };
-  std::vector<Tensor> p = {(uniform(1, {in, hidden}) * 2.0 - 1.0) * 0.3, full({hidden}, 0), (uniform(2, {hidden, classes}) * 2.0 - 1.0) * 0.3,
-                           full({classes}, 0)};
+  std::vector<Tensor> p = {(uniform(1, {in, hidden}) * 2.0 - 1.0) * 0.3, full({hidden}, 0),
+                           (uniform(2, {hidden, classes}) * 2.0 - 1.0) * 0.3, full({classes}, 0)};
   std::vector<Tensor> momenta;
   for (Tensor& t : p) {
     momenta.push_back(full_like(t, 0).to(device));
@@ -55,9 +55,7 @@ int main(int argc, char** argv) {
   if (argc != 3) return 2;
   try {
     train(Device(argv[1]), std::atoi(argv[2]));
-  } catch (const Error& e) {
-    std::printf("error: %s\n", e.what());
-  }
+  } catch (const Error& e) { std::printf("error: %s\n", e.what()); }
   Tensor alive = full({3}, 2);
   std::printf("alive %g\n", sum(alive).item());
 }

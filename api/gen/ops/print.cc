@@ -52,7 +52,8 @@ void list(const char* name, const L& items, F one) {
 
 void print(const OpDef& d) {
   static const char* const kMixing[] = {"same", "promotes", "promotes_to_float"};
-  static const char* const kKinds[] = {"flag", "integer", "real", "text", "integers", "reals", "dim", "dims", "axis", "axes", "dtype"};
+  static const char* const kKinds[] = {"flag", "integer", "real", "text", "integers", "reals",
+                                       "dim",  "dims",    "axis", "axes", "dtype"};
   static const char* const kNeeds[] = {"defaulted", "required", "may_be_none"};
   g_separator = "";
   putchar('{');

@@ -23,8 +23,10 @@ std::string_view view(oar_str_t s) { return s.data ? std::string_view(s.data, s.
 Tensor tensor(oar_tensor_t* handle, const char* function) {
   TensorImpl* t = handle ? find(handle) : nullptr;
   if (!t)
-    throw Error(Code::invalid_argument, std::string(function) + (handle ? ": the tensor's handle is not alive; it was released, or never given out."
-                                                                        : ": the tensor is NULL."));
+    throw Error(
+        Code::invalid_argument,
+        std::string(function) + (handle ? ": the tensor's handle is not alive; it was released, or never given out."
+                                        : ": the tensor is NULL."));
   oarlock::detail::retain(t);
   return Tensor::adopt(t);
 }
@@ -33,23 +35,28 @@ void need(const void* p, const char* function, const char* name) {
 }
 Device device(int32_t index, const char* function) {
   if (index < 0 || index >= device_count())
-    throw Error(Code::invalid_argument, std::string(function) + ": there is no device " + std::to_string(index) + "; there are " + device_list() + ".");
+    throw Error(Code::invalid_argument, std::string(function) + ": there is no device " + std::to_string(index) +
+                                            "; there are " + device_list() + ".");
   return Device(index);
 }
 Shape shape_of(int32_t rank, const int64_t* sizes, const char* function) {
   if (rank < 0 || rank > kMaxRank)
-    throw Error(Code::invalid_argument, std::string(function) + ": rank " + std::to_string(rank) + " is not in 0.." + std::to_string(kMaxRank) + ".");
+    throw Error(Code::invalid_argument, std::string(function) + ": rank " + std::to_string(rank) + " is not in 0.." +
+                                            std::to_string(kMaxRank) + ".");
   if (rank) need(sizes, function, "shape");
   Shape s;
   for (int32_t i = 0; i < rank; ++i) {
-    if (sizes[i] < 0) throw Error(Code::invalid_argument, std::string(function) + ": size " + std::to_string(sizes[i]) + " of axis " + std::to_string(i) + " is negative; sizes are 0 or more.");
+    if (sizes[i] < 0)
+      throw Error(Code::invalid_argument, std::string(function) + ": size " + std::to_string(sizes[i]) + " of axis " +
+                                              std::to_string(i) + " is negative; sizes are 0 or more.");
     s.push(sizes[i]);
   }
   return s;
 }
 DType dtype_of(uint32_t number, const char* function) {
   if (number == 0 || number >= 63 || info(DType(number)).bits == 0)
-    throw Error(Code::invalid_argument, std::string(function) + ": dtype " + std::to_string(number) + " is none of OAR_DTYPE_.");
+    throw Error(Code::invalid_argument,
+                std::string(function) + ": dtype " + std::to_string(number) + " is none of OAR_DTYPE_.");
   return DType(number);
 }
 std::vector<Tensor> tensors(oar_tensor_t* const* handles, size_t n, const char* function, const char* name) {
@@ -124,7 +131,8 @@ oar_status_t OAR_CALL oar_device_memory(int32_t index, oar_memory_stats_t* out_s
   });
 }
 
-oar_status_t OAR_CALL oar_tensor_create(uint32_t dtype, int32_t rank, const int64_t* shape, const void* bytes, int32_t index, oar_tensor_t** out) {
+oar_status_t OAR_CALL oar_tensor_create(uint32_t dtype, int32_t rank, const int64_t* shape, const void* bytes,
+                                        int32_t index, oar_tensor_t** out) {
   return guard([&] {
     const char* f = "oar_tensor_create";
     need(out, f, "out_tensor");
@@ -134,8 +142,9 @@ oar_status_t OAR_CALL oar_tensor_create(uint32_t dtype, int32_t rank, const int6
     return OAR_OK;
   });
 }
-oar_status_t OAR_CALL oar_tensor_borrow(void* data, uint32_t dtype, int32_t rank, const int64_t* shape, const int64_t* strides,
-                                        void(OAR_CALL* release)(void*), void* context, oar_tensor_t** out) {
+oar_status_t OAR_CALL oar_tensor_borrow(void* data, uint32_t dtype, int32_t rank, const int64_t* shape,
+                                        const int64_t* strides, void(OAR_CALL* release)(void*), void* context,
+                                        oar_tensor_t** out) {
   return guard([&] {
     const char* f = "oar_tensor_borrow";
     need(out, f, "out_tensor");
@@ -152,7 +161,8 @@ oar_status_t OAR_CALL oar_tensor_retain(oar_tensor_t* t, oar_tensor_t** out) {
 }
 oar_status_t OAR_CALL oar_tensor_release(oar_tensor_t* t) {
   if (!t || drop(t)) return OAR_OK;
-  return fail(Code::invalid_argument, "oar_tensor_release: the handle is not alive; it was released already, or never given out.");
+  return fail(Code::invalid_argument,
+              "oar_tensor_release: the handle is not alive; it was released already, or never given out.");
 }
 oar_status_t OAR_CALL oar_tensor_dtype(oar_tensor_t* t, uint32_t* out) {
   return guard([&] {
@@ -176,7 +186,8 @@ oar_status_t OAR_CALL oar_tensor_count(oar_tensor_t* t, int64_t* out) {
   });
 }
 namespace {
-oar_status_t sizes(oar_tensor_t* handle, int32_t capacity, int64_t* to, int32_t* out_rank, const char* f, bool strides) {
+oar_status_t sizes(oar_tensor_t* handle, int32_t capacity, int64_t* to, int32_t* out_rank, const char* f,
+                   bool strides) {
   return guard([&] {
     need(out_rank, f, "out_rank");
     Tensor t = tensor(handle, f);
@@ -204,7 +215,9 @@ oar_status_t OAR_CALL oar_tensor_read(oar_tensor_t* t, void* out, size_t room) {
   return guard([&]() -> oar_status_t {
     Tensor x = tensor(t, "oar_tensor_read");
     uint64_t n = size_bytes(x.dtype(), uint64_t(x.element_count()));
-    if (room < n) return fail(Code::invalid_argument, "oar_tensor_read: room for " + std::to_string(room) + " bytes, the tensor has " + std::to_string(n) + ".");
+    if (room < n)
+      return fail(Code::invalid_argument, "oar_tensor_read: room for " + std::to_string(room) +
+                                              " bytes, the tensor has " + std::to_string(n) + ".");
     x.copy_to_host(out);
     return OAR_OK;
   });
@@ -231,8 +244,8 @@ oar_status_t OAR_CALL oar_tensor_detach(oar_tensor_t* t, oar_tensor_t** out) {
   });
 }
 
-oar_status_t OAR_CALL oar_op_call(oar_str_t op, oar_tensor_t* const* inputs, size_t n_inputs, const oar_attr_t* attrs, uint32_t n_attrs,
-                                  oar_tensor_t** out, size_t capacity, size_t* out_n) {
+oar_status_t OAR_CALL oar_op_call(oar_str_t op, oar_tensor_t* const* inputs, size_t n_inputs, const oar_attr_t* attrs,
+                                  uint32_t n_attrs, oar_tensor_t** out, size_t capacity, size_t* out_n) {
   return guard([&]() -> oar_status_t {
     const char* f = "oar_op_call";
     need(out_n, f, "out_n");
@@ -249,7 +262,8 @@ oar_status_t OAR_CALL oar_op_call(oar_str_t op, oar_tensor_t* const* inputs, siz
     if (variadic) least = infer_op(view(op), in, {attrs, n_attrs}).shapes.size();
     *out_n = least;
     if (capacity < least)
-      return fail(Code::invalid_argument, op_about.name + ": gives " + std::to_string(least) + " outputs, room is for " + std::to_string(capacity) + ".");
+      return fail(Code::invalid_argument, op_about.name + ": gives " + std::to_string(least) +
+                                              " outputs, room is for " + std::to_string(capacity) + ".");
     std::vector<Tensor> result = call_op(view(op), in, {attrs, n_attrs});
     for (size_t i = 0; i < least && i < result.size(); ++i) out[i] = result[i].defined() ? give(result[i]) : nullptr;
     return OAR_OK;
@@ -296,14 +310,16 @@ oar_status_t OAR_CALL oar_backward(oar_tensor_t* const* outputs, oar_tensor_t* c
     return OAR_OK;
   });
 }
-oar_status_t OAR_CALL oar_gradients(oar_tensor_t* const* outputs, oar_tensor_t* const* seeds, size_t n, oar_tensor_t* const* inputs,
-                                    size_t n_inputs, uint32_t flags, oar_tensor_t** out_gradients) {
+oar_status_t OAR_CALL oar_gradients(oar_tensor_t* const* outputs, oar_tensor_t* const* seeds, size_t n,
+                                    oar_tensor_t* const* inputs, size_t n_inputs, uint32_t flags,
+                                    oar_tensor_t** out_gradients) {
   return guard([&] {
     const char* f = "oar_gradients";
     std::vector<Tensor> out = tensors(outputs, n, f, "outputs"), in = tensors(inputs, n_inputs, f, "inputs"), seed;
     if (seeds) seed = tensors(seeds, n, f, "seeds");
     if (n_inputs) need(out_gradients, f, "out_gradients");
-    std::vector<Tensor> g = gradients(out, in, seed, (flags & OAR_BACKWARD_KEEP_GRAPH) != 0, (flags & OAR_BACKWARD_CREATE_GRAPH) != 0);
+    std::vector<Tensor> g =
+        gradients(out, in, seed, (flags & OAR_BACKWARD_KEEP_GRAPH) != 0, (flags & OAR_BACKWARD_CREATE_GRAPH) != 0);
     for (size_t i = 0; i < g.size(); ++i) out_gradients[i] = g[i].defined() ? give(g[i]) : nullptr;
     return OAR_OK;
   });

@@ -14,7 +14,9 @@ namespace {
 // The tensors of the handles; an error names the operand that is not alive.
 oar_status_t resolve(op::OpId op, oar_tensor_t* const* in, size_t n, TensorImpl** out) noexcept {
   const op::OpDef& def = *op::op_at(op).def;
-  if (n > 256) return fail(Code::invalid_argument, std::string(def.name) + ": takes at most 256 operands, given " + std::to_string(n) + ".");
+  if (n > 256)
+    return fail(Code::invalid_argument,
+                std::string(def.name) + ": takes at most 256 operands, given " + std::to_string(n) + ".");
   if (n && !in) return fail(Code::invalid_argument, std::string(def.name) + ": the list of operands is null.");
   for (size_t i = 0; i < n; ++i) {
     out[i] = in[i] ? find(in[i]) : nullptr;
@@ -31,11 +33,14 @@ oar_status_t resolve(op::OpId op, oar_tensor_t* const* in, size_t n, TensorImpl*
 oar_status_t call(op::OpId op, oar_tensor_t* const* in, size_t n_in, const oar_attr_t* attrs, uint32_t n_attrs,
                   oar_tensor_t** const* outs, size_t n_outs) noexcept {
   return guard([&]() -> oar_status_t {
-    if (trace::active() & trace::kUnread) [[unlikely]] trace::read_settings();
+    if (trace::active() & trace::kUnread) [[unlikely]]
+      trace::read_settings();
     TensorImpl* inputs[256];
     if (oar_status_t s = resolve(op, in, n_in, inputs); s != OAR_OK) return s;
     for (size_t i = 0; i < n_outs; ++i)
-      if (!outs[i]) return fail(Code::invalid_argument, std::string(op::op_at(op).def->name) + ": the place for output " + std::to_string(i) + " is null.");
+      if (!outs[i])
+        return fail(Code::invalid_argument,
+                    std::string(op::op_at(op).def->name) + ": the place for output " + std::to_string(i) + " is null.");
     OAR_TRACE_STOP(std::string("oar_") + op::op_at(op).def->name + ": from C, handles resolved");
     Tensor out[8];
     Status s = dispatch::call(op, inputs, int(n_in), attrs, n_attrs, out, int(n_outs));
@@ -56,7 +61,8 @@ oar_status_t call_variadic(op::OpId op, oar_tensor_t* const* in, size_t n_in, co
     Status s = dispatch::call_variadic(op, inputs, int(n_in), attrs, n_attrs, out);
     if (!s.ok()) return fail(s);
     if (out.size() != n_outs)
-      return fail(Code::invalid_argument, std::string(name) + ": gives " + std::to_string(out.size()) + " outputs, room is for " + std::to_string(n_outs) + ".");
+      return fail(Code::invalid_argument, std::string(name) + ": gives " + std::to_string(out.size()) +
+                                              " outputs, room is for " + std::to_string(n_outs) + ".");
     for (size_t i = 0; i < n_outs; ++i) outs[i] = out[i].defined() ? give(std::move(out[i])) : nullptr;
     return OAR_OK;
   });

@@ -20,7 +20,7 @@ std::vector<uint32_t>& spare() {
   static auto* list = new std::vector<uint32_t>;
   return *list;
 }
-struct Mine {   // a thread's own spare slots
+struct Mine {  // a thread's own spare slots
   std::vector<uint32_t> list;
   ~Mine() {
     std::lock_guard hold(lock);
@@ -28,12 +28,13 @@ struct Mine {   // a thread's own spare slots
     tls_mine = nullptr;
   }
   static thread_local Mine of_thread;
-  __attribute__((tls_model("initial-exec"))) static thread_local Mine* tls_mine;   // 1 ns against 5 for of_thread
+  __attribute__((tls_model("initial-exec"))) static thread_local Mine* tls_mine;  // 1 ns against 5 for of_thread
 };
 thread_local Mine Mine::of_thread;
 thread_local Mine* Mine::tls_mine = nullptr;
 std::vector<uint32_t>& mine() {
-  if (!Mine::tls_mine) [[unlikely]] Mine::tls_mine = &Mine::of_thread;
+  if (!Mine::tls_mine) [[unlikely]]
+    Mine::tls_mine = &Mine::of_thread;
   return Mine::tls_mine->list;
 }
 
@@ -47,7 +48,8 @@ void refill() {
     all.pop_back();
   }
   if (!mine().empty()) return;
-  if (made == kChunk * kChunks) throw Error(Code::out_of_memory, "handles: " + std::to_string(made) + " are alive; release some.");
+  if (made == kChunk * kChunks)
+    throw Error(Code::out_of_memory, "handles: " + std::to_string(made) + " are alive; release some.");
   if (made % kChunk == 0) chunks[made / kChunk].store(new Slot[kChunk], std::memory_order_release);
   for (int i = 0; i < 64; ++i) mine().push_back(made++);
 }
@@ -100,9 +102,7 @@ bool drop(oar_tensor_t* handle) noexcept {
 oar_status_t fail(Code code, std::string_view text) noexcept {
   try {
     error_text = text;
-  } catch (...) {
-    error_text.clear();
-  }
+  } catch (...) { error_text.clear(); }
   error_status = oar_status_t(code) == OAR_OK ? oar_status_t(OAR_INTERNAL) : oar_status_t(code);
   return error_status;
 }

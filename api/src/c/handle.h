@@ -9,7 +9,7 @@ namespace oarlock::c {
 oar_tensor_t* give(Tensor t);
 // The tensor of a live handle, borrowed; null: there is none.
 TensorImpl* find(oar_tensor_t* handle) noexcept;
-bool drop(oar_tensor_t* handle) noexcept;   // false: it was not live
+bool drop(oar_tensor_t* handle) noexcept;  // false: it was not live
 
 // Keeps the failure for oar_error_text and returns its status.
 oar_status_t fail(Code code, std::string_view text) noexcept;
@@ -20,13 +20,9 @@ template <class F>
 oar_status_t guard(F&& body) noexcept {
   try {
     return body();
-  } catch (const Error& e) {
-    return fail(e.code(), e.what());
-  } catch (const std::bad_alloc&) {
+  } catch (const Error& e) { return fail(e.code(), e.what()); } catch (const std::bad_alloc&) {
     return fail(Code::out_of_memory, "memory on cpu: no room for a small object.");
-  } catch (const std::exception& e) {
-    return fail(Code::internal, e.what());
-  } catch (...) {
+  } catch (const std::exception& e) { return fail(Code::internal, e.what()); } catch (...) {
     return fail(Code::internal, "an exception of unknown type.");
   }
 }

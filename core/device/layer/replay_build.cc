@@ -1,3 +1,5 @@
+// Structs of a log, built again as the plugin saw them. One file because the reader, the bounds and the builders of all
+// struct kinds lean on one another; each alone would be a page of declarations.
 #include "core/device/layer/replay_build.h"
 
 #include <algorithm>

@@ -10,13 +10,11 @@ namespace {
 std::string error_of(const std::function<void()>& f) {
   try {
     f();
-  } catch (const Error& e) {
-    return e.what();
-  }
+  } catch (const Error& e) { return e.what(); }
   return "no error";
 }
 
-TEST(Autograd, ThirdDerivativeOfAPower) {   // x^4: 4x^3, 12x^2, 24x
+TEST(Autograd, ThirdDerivativeOfAPower) {  // x^4: 4x^3, 12x^2, 24x
   Tensor x = Tensor::scalar(1.5, DType::f64);
   x.set_requires_grad();
   Tensor y = x * x * x * x;
@@ -54,7 +52,8 @@ TEST(Autograd, AWriteInBetweenIsAnErrorNotAWrongGradient) {
   Tensor s = sum(x * y);
   assign(y, full({3}, 7, DType::f64));
   std::string e = error_of([&] { s.backward(); });
-  EXPECT_NE(e.find("multiply: b was written to after this call was recorded (version 0, now 1)"), std::string::npos) << e;
+  EXPECT_NE(e.find("multiply: b was written to after this call was recorded (version 0, now 1)"), std::string::npos)
+      << e;
   // A view of it is the same memory.
   Tensor z = full({3}, 5, DType::f64);
   Tensor t = sum(x * z);
@@ -94,8 +93,12 @@ TEST(Autograd, MisuseIsAnError) {
   EXPECT_NE(error_of([&] { y.backward(); }).find("not one element"), std::string::npos);
   EXPECT_NE(error_of([&] { y.set_requires_grad(false); }).find("only leaves"), std::string::npos);
   Tensor seed = full({2}, 1);
-  EXPECT_NE(error_of([&] { backward(std::span<const Tensor>(&y, 1), std::span<const Tensor>(&seed, 1)); }).find("the seed has shape [2]"), std::string::npos);
-  EXPECT_NE(error_of([&] { backward(std::span<const Tensor>(), std::span<const Tensor>(&seed, 1)); }).find("seeds"), std::string::npos);
+  EXPECT_NE(error_of([&] {
+              backward(std::span<const Tensor>(&y, 1), std::span<const Tensor>(&seed, 1));
+            }).find("the seed has shape [2]"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { backward(std::span<const Tensor>(), std::span<const Tensor>(&seed, 1)); }).find("seeds"),
+            std::string::npos);
 }
 
 TEST(Autograd, DetachAndNoGradRecordNothing) {
@@ -114,7 +117,7 @@ TEST(Autograd, AChainOfManyNodesIsFreedWithoutDeepRecursion) {
   sum(y).backward();
   EXPECT_EQ(x.grad().item(), 200'001);
   Tensor z = x;
-  for (int i = 0; i < 200'000; ++i) z = z + x;   // freed without backward
+  for (int i = 0; i < 200'000; ++i) z = z + x;  // freed without backward
 }
 
 TEST(Autograd, SavedValuesAreFreedByBackward) {

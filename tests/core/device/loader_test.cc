@@ -27,15 +27,18 @@ TEST_P(Refused, WithItsReason) {
   EXPECT_NE(p.status().text().find(GetParam().says), std::string::npos) << p.status().text();
   EXPECT_NE(p.status().text().find(GetParam().name), std::string::npos) << p.status().text();
 }
-INSTANTIATE_TEST_SUITE_P(
-    Loader, Refused,
-    testing::Values(Refusal{"liar", "ELF note says ABI 1, oar_plugin_query says 1-3"}, Refusal{"abi_zero", "versions count from 1"},
-                    Refusal{"table_zero", "kernel table has version 0"}, Refusal{"future", "speaks ABI 101, this core speaks 1"},
-                    Refusal{"query_without_answer", "gave no description"}, Refusal{"undefined_symbol", "it can't be opened"},
-                    Refusal{"missing_function", "memory table lacks the required function alloc"},
-                    Refusal{"world_writable", "everyone may write to it"}, Refusal{"foreign_arch", "this process is"},
-                    Refusal{"truncated", "cut short"}, Refusal{"not_elf", "no ELF header"}),
-    [](auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Loader, Refused,
+                         testing::Values(Refusal{"liar", "ELF note says ABI 1, oar_plugin_query says 1-3"},
+                                         Refusal{"abi_zero", "versions count from 1"},
+                                         Refusal{"table_zero", "kernel table has version 0"},
+                                         Refusal{"future", "speaks ABI 101, this core speaks 1"},
+                                         Refusal{"query_without_answer", "gave no description"},
+                                         Refusal{"undefined_symbol", "it can't be opened"},
+                                         Refusal{"missing_function", "memory table lacks the required function alloc"},
+                                         Refusal{"world_writable", "everyone may write to it"},
+                                         Refusal{"foreign_arch", "this process is"}, Refusal{"truncated", "cut short"},
+                                         Refusal{"not_elf", "no ELF header"}),
+                         [](auto& info) { return std::string(info.param.name); });
 
 TEST(Loader, PathsThatAreNone) {
   EXPECT_NE(load_plugin("relative.so").status().text().find("not an absolute path"), std::string::npos);
@@ -62,7 +65,8 @@ TEST(Loader, OlderAndNewerPluginsWork) {
   for (const char* name : {"older", "newer"}) {
     Result<PluginInfo> p = load_plugin(plugin(name));
     ASSERT_TRUE(p.ok()) << p.status().text();
-    Tensor out = call_op("tanh", std::vector<Tensor>{Tensor::of<float>({0.5f}, {1})}, {}, {.route = Route::kernel, .plugin = p->name})[0];
+    Tensor out = call_op("tanh", std::vector<Tensor>{Tensor::of<float>({0.5f}, {1})}, {},
+                         {.route = Route::kernel, .plugin = p->name})[0];
     EXPECT_NEAR(out.item(), std::tanh(0.5), 1e-6) << name;
   }
 }
@@ -71,14 +75,17 @@ TEST(Loader, AFailureInALaunchKeepsTextAndCode) {
   Result<PluginInfo> p = load_plugin(plugin("fails_in_launch"));
   ASSERT_TRUE(p.ok()) << p.status().text();
   try {
-    call_op("tanh", std::vector<Tensor>{Tensor::of<float>({0.5f, 1}, {2})}, {}, {.route = Route::kernel, .plugin = p->name});
+    call_op("tanh", std::vector<Tensor>{Tensor::of<float>({0.5f, 1}, {2})}, {},
+            {.route = Route::kernel, .plugin = p->name});
     FAIL();
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("tanh on cpu: " + p->name), std::string::npos) << e.what();
     EXPECT_NE(std::string(e.what()).find("77"), std::string::npos) << e.what();
   }
   // The process and the other routes live.
-  EXPECT_NEAR(call_op("tanh", std::vector<Tensor>{Tensor::of<float>({0.5f}, {1})}, {}, {.route = Route::reference})[0].item(), std::tanh(0.5), 1e-6);
+  EXPECT_NEAR(
+      call_op("tanh", std::vector<Tensor>{Tensor::of<float>({0.5f}, {1})}, {}, {.route = Route::reference})[0].item(),
+      std::tanh(0.5), 1e-6);
 }
 
 TEST(Loader, ExceptionsOfAKitPluginBecomeErrors) {
@@ -86,10 +93,9 @@ TEST(Loader, ExceptionsOfAKitPluginBecomeErrors) {
   ASSERT_TRUE(p.ok()) << p.status().text();
   auto error_of = [&](float x) {
     try {
-      call_op("tanh", std::vector<Tensor>{Tensor::of<float>({x}, {1})}, {}, {.route = Route::kernel, .plugin = p->name});
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
+      call_op("tanh", std::vector<Tensor>{Tensor::of<float>({x}, {1})}, {},
+              {.route = Route::kernel, .plugin = p->name});
+    } catch (const Error& e) { return std::string(e.what()); }
     return std::string("no error");
   };
   EXPECT_EQ(error_of(0.5f), "no error");

@@ -84,9 +84,7 @@ void register_all() {
 std::string error_of(const std::function<void()>& f) {
   try {
     f();
-  } catch (const Error& e) {
-    return e.what();
-  }
+  } catch (const Error& e) { return e.what(); }
   return "no error";
 }
 
@@ -107,8 +105,10 @@ TEST(Dispatch, ErrorsNameTheOpBothValuesAndTheRemedy) {
   EXPECT_EQ(error_of([&] { matmul(a, b); }),
             "matmul: K disagrees: a is [2, 3, 4] (K=4), b is [5, 6] (K=5); expects a [..., M, K], b [..., K, N].");
   EXPECT_NE(error_of([&] { add(a, Tensor()); }).find("add: b has no value"), std::string::npos);
-  EXPECT_NE(error_of([&] { call_op("add", std::vector<Tensor>{a}); }).find("add: takes 2 operands, given 1"), std::string::npos);
-  EXPECT_NE(error_of([&] { call_op("nothing", std::vector<Tensor>{a}); }).find("there is no \"nothing\""), std::string::npos);
+  EXPECT_NE(error_of([&] { call_op("add", std::vector<Tensor>{a}); }).find("add: takes 2 operands, given 1"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { call_op("nothing", std::vector<Tensor>{a}); }).find("there is no \"nothing\""),
+            std::string::npos);
   EXPECT_NE(error_of([&] { Device("warp:9"); }).find("There are: cpu"), std::string::npos);
 }
 
@@ -135,8 +135,11 @@ TEST(Dispatch, CallsOfAnOlderVersionAreUpgraded) {
   Tensor x = Tensor::of<double>({1, 2}, {2});
   Tensor old = call_op("test_scale", std::vector<Tensor>{x}, {}, {.version = 1})[0];
   EXPECT_EQ(old.data_as<double>()[1], 4);
-  EXPECT_NE(error_of([&] { call_op("test_scale", std::vector<Tensor>{x}, {}, {.version = 9}); }).find("newer than this core"), std::string::npos);
-  EXPECT_NE(error_of([&] { call_op("test_scale", std::vector<Tensor>{x}); }).find("attribute by is missing"), std::string::npos);
+  EXPECT_NE(
+      error_of([&] { call_op("test_scale", std::vector<Tensor>{x}, {}, {.version = 9}); }).find("newer than this core"),
+      std::string::npos);
+  EXPECT_NE(error_of([&] { call_op("test_scale", std::vector<Tensor>{x}); }).find("attribute by is missing"),
+            std::string::npos);
 }
 
 TEST(Dispatch, OutputsOfUnknownSize) {
@@ -149,7 +152,7 @@ TEST(Dispatch, OutputsOfUnknownSize) {
 }
 
 TEST(Dispatch, TheCacheOfAThreadIsBounded) {
-  std::thread t([] {   // a fresh thread has a cache of its own
+  std::thread t([] {  // a fresh thread has a cache of its own
     for (int64_t n = 1; n < 3000; ++n) negative(Tensor::empty({n}));
     size_t entries = 0;
     dispatch::Cache::of_thread().each([&](const dispatch::Entry&) { ++entries; });
@@ -174,7 +177,11 @@ TEST(Dispatch, PlacementTellsRouteAndCount) {
     relu_decomposed |= r.op == "relu" && r.route == "decomposition";
   }
   EXPECT_EQ(erf_calls, 5u);
-  EXPECT_TRUE(relu_decomposed) << [] { std::string all; for (const PlacementRow& r : placement()) all += r.op + " " + r.route + " " + r.plugin + " " + r.reason + "\n"; return all; }();
+  EXPECT_TRUE(relu_decomposed) << [] {
+    std::string all;
+    for (const PlacementRow& r : placement()) all += r.op + " " + r.route + " " + r.plugin + " " + r.reason + "\n";
+    return all;
+  }();
   reset_placement();
   for (const PlacementRow& r : placement()) EXPECT_NE(r.op, "erf");
 }

@@ -73,11 +73,13 @@ TEST(Attributes, ErrorsSayTheValueAndTheRemedy) {
   EXPECT_EQ(complaint("sum", &s, {attr_text("all")}), "sum: attribute axes is \"all\", needs axes.");
   EXPECT_EQ(complaint("dropout", &s, {attr_real(1.5)}), "dropout: attribute rate is 1.5, needs 0 to 1.");
   EXPECT_EQ(complaint("dropout", &s, {attr_real(NAN)}), "dropout: attribute rate is nan, needs 0 to 1.");
-  EXPECT_EQ(complaint("cast", &s, {attr_dtype(DType::c64)}), "cast: attribute dtype is c64, which is no dtype of tensors.");
+  EXPECT_EQ(complaint("cast", &s, {attr_dtype(DType::c64)}),
+            "cast: attribute dtype is c64, which is no dtype of tensors.");
   EXPECT_EQ(complaint("cast", &s, {{OAR_ATTR_DTYPE, 1, 1, {.i = 999}}}),
             "cast: attribute dtype is 999, which is no dtype of tensors.");
   EXPECT_EQ(complaint("add", &s, {attr_flag(true)}), "add: 1 attributes given, but it has 0.");
-  EXPECT_EQ(complaint("arange", nullptr, {attr_integer(-1)}), "arange: attribute length is -1: a size is not negative.");
+  EXPECT_EQ(complaint("arange", nullptr, {attr_integer(-1)}),
+            "arange: attribute length is -1: a size is not negative.");
   EXPECT_EQ(complaint("reshape", &s, {{OAR_ATTR_INTS, 1, 3, {.ints = nullptr}}}),
             "reshape: attribute shape has 3 entries but a null pointer.");
   std::vector<int64_t> many(17, 1);
@@ -98,7 +100,8 @@ TEST(Attributes, ChoicesAndLimitsOfLists) {
   EXPECT_EQ(normalise(made(), &s, stride.data(), 2, scratch).text(),
             "made_attributes: attribute stride is [2, 0], needs at least 1 everywhere.");
   Given whole{attr_text("linear"), attr_none(0), attr_integer(2), attr_integer(10)};
-  EXPECT_EQ(normalise(made(), &s, whole.data(), 4, scratch).text(), "made_attributes: attribute count is 10, needs at most 9.");
+  EXPECT_EQ(normalise(made(), &s, whole.data(), 4, scratch).text(),
+            "made_attributes: attribute count is 10, needs at most 9.");
   ASSERT_TRUE(normalise(made(), &s, whole.data(), 3, scratch).ok());
   EXPECT_EQ(scratch.values[2].type, uint32_t(OAR_ATTR_FLOAT)) << "an integer will do for a number";
   EXPECT_EQ(scratch.values[2].value.f, 2.0);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kInf = INFINITY;
 
-struct Cell {   // one tensor of a few elements
+struct Cell {  // one tensor of a few elements
   alignas(8) uint8_t bytes[64]{};
   oar_view_t v{};
   explicit Cell(DType t) {
@@ -30,20 +30,23 @@ double through(DType t, Acc x) {
 struct Small {
   DType type;
   int exponent, mantissa, bias;
-  double largest, least;   // published: the largest finite value, the smallest positive one
+  double largest, least;  // published: the largest finite value, the smallest positive one
   bool has_infinity, has_negative_zero;
 };
 const Small kSmall[] = {
-    {DType::f16, 5, 10, 15, 65504, 0x1p-24, true, true},         {DType::bf16, 8, 7, 127, 0x1.fep127, 0x1p-133, true, true},
-    {DType::f8_e4m3, 4, 3, 7, 448, 0x1p-9, false, true},         {DType::f8_e5m2, 5, 2, 15, 57344, 0x1p-16, true, true},
-    {DType::f8_e4m3_uz, 4, 3, 8, 240, 0x1p-10, false, false},    {DType::f8_e5m2_uz, 5, 2, 16, 57344, 0x1p-17, false, false},
+    {DType::f16, 5, 10, 15, 65504, 0x1p-24, true, true},
+    {DType::bf16, 8, 7, 127, 0x1.fep127, 0x1p-133, true, true},
+    {DType::f8_e4m3, 4, 3, 7, 448, 0x1p-9, false, true},
+    {DType::f8_e5m2, 5, 2, 15, 57344, 0x1p-16, true, true},
+    {DType::f8_e4m3_uz, 4, 3, 8, 240, 0x1p-10, false, false},
+    {DType::f8_e5m2_uz, 5, 2, 16, 57344, 0x1p-17, false, false},
     {DType::f4_e2m1, 2, 1, 1, 6, 0.5, false, true},
 };
 class SmallFloat : public testing::TestWithParam<Small> {
  protected:
   Small f = GetParam();
   uint32_t codes = 1u << (1 + f.exponent + f.mantissa), half = codes / 2;
-  double formula(uint32_t code) const {   // of finite codes
+  double formula(uint32_t code) const {  // of finite codes
     int e = int(code % half >> f.mantissa), m = int(code & ((1u << f.mantissa) - 1));
     double x = e ? std::ldexp(1 + std::ldexp(m, -f.mantissa), e - f.bias) : std::ldexp(m, 1 - f.bias - f.mantissa);
     return code >= half ? -x : x;
@@ -68,10 +71,10 @@ TEST_P(SmallFloat, EveryCodeReadsByTheFormulaAndComesBack) {
   }
   EXPECT_EQ(decode_float(f.type, encode_float(f.type, f.largest)), f.largest);
   EXPECT_EQ(decode_float(f.type, 1), f.least);
-  int special = f.type == DType::f4_e2m1     ? 0
-                : f.type == DType::f8_e4m3   ? 2
-                : !f.has_negative_zero       ? 1
-                                             : 2 << f.mantissa;
+  int special = f.type == DType::f4_e2m1   ? 0
+                : f.type == DType::f8_e4m3 ? 2
+                : !f.has_negative_zero     ? 1
+                                           : 2 << f.mantissa;
   EXPECT_EQ(finite, int(codes) - special);
 }
 
@@ -84,9 +87,7 @@ TEST_P(SmallFloat, RoundsToNearestAndTiesToEven) {
     ASSERT_EQ(encode_float(f.type, middle), even) << code;
     ASSERT_EQ(encode_float(f.type, std::nextafter(middle, 0)), code);
     ASSERT_EQ(encode_float(f.type, std::nextafter(middle, kInf)), code + 1);
-    if (f.has_negative_zero || even) {
-      ASSERT_EQ(encode_float(f.type, -middle), even | half);
-    }
+    if (f.has_negative_zero || even) { ASSERT_EQ(encode_float(f.type, -middle), even | half); }
   }
 }
 
@@ -106,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, SmallFloat, testing::ValuesIn(kSmall),
 TEST(Element, PublishedCodes) {
   EXPECT_EQ(encode_float(DType::f16, 1), 0x3c00u);
   EXPECT_EQ(encode_float(DType::f16, 1.0 / 3), 0x3555u);
-  EXPECT_EQ(encode_float(DType::f16, 65520), 0x7c00u);   // half way to what would be next
+  EXPECT_EQ(encode_float(DType::f16, 65520), 0x7c00u);  // half way to what would be next
   EXPECT_EQ(encode_float(DType::f16, 65519.999), 0x7bffu);
   EXPECT_EQ(encode_float(DType::f8_e4m3, 1), 0x38u);
   EXPECT_EQ(encode_float(DType::f8_e5m2, 1), 0x3cu);
@@ -142,7 +143,7 @@ TEST(Element, E8m0IsAPowerOfTwo) {
 
 // Rounding twice, to f64 and then to bf16, would turn this up to the even neighbour's other side.
 TEST(Element, WideIntegersRoundOnce) {
-  int64_t x = (int64_t(0x101) << 54) + 1;   // just above half way between two bf16, beyond 53 bits
+  int64_t x = (int64_t(0x101) << 54) + 1;  // just above half way between two bf16, beyond 53 bits
   EXPECT_EQ(through<int64_t>(DType::bf16, (int64_t(0x81) << 55) + (int64_t(1) << 54)), std::ldexp(double(0x82), 55));
   EXPECT_EQ(through<int64_t>(DType::bf16, x), std::ldexp(double(0x81), 55));
   EXPECT_EQ(through<uint64_t>(DType::f32, UINT64_MAX), 0x1p64);

@@ -25,22 +25,23 @@ TEST_P(WrongString, IsRefusedWithASentence) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Grammar, WrongString,
-    testing::Values(Wrong{"[N", "[N]", "shape string: ',' or one final ']' expected"},
-                    Wrong{"N]", "[N]", "shape string: '[' expected"},
-                    Wrong{"[N]]", "[N]", "shape string: ',' or one final ']' expected"},
-                    Wrong{"[..]", "[]", "shape string: write '...'"}, Wrong{"[*]", "[]", "shape string: a name is missing"},
-                    Wrong{"[(N]", "[]", "shape string: ')' is missing"},
-                    Wrong{"[N|2]", "[N]", "shape string: only '|1' may follow a dimension"},
-                    Wrong{"[*S, ...]", "[]", "shape string: an input may hold only one of '...' and '*S'"},
-                    Wrong{"[?N]", "[]", "shape string: '?' is for outputs"},
-                    Wrong{"[k]", "[]", "shape string: a lower-case word is neither an attribute of this op nor a dtype"},
-                    Wrong{"float[N]", "[N]", "shape string: a lower-case word is neither an attribute of this op nor a dtype"},
-                    Wrong{"[N, *N]", "[]", "shape string: one name is both a dimension and a pack"},
-                    Wrong{"[N]", "[M]", "an output has a dimension that no required input or attribute gives: write .infer"},
-                    Wrong{"[N]", "[2*M]", "an output expression has a dimension that nothing gives"},
-                    Wrong{"[N|1]", "[N]", "an output has a dimension that no required input or attribute gives: write .infer"},
-                    Wrong{"A[]", "B[]", "an output has a dtype that nothing gives"},
-                    Wrong{"[A,B,C,D,E,F,G,H,I,J,K,L,M,N,O]", "[]", "shape string: too many names in one op"}));
+    testing::Values(
+        Wrong{"[N", "[N]", "shape string: ',' or one final ']' expected"},
+        Wrong{"N]", "[N]", "shape string: '[' expected"},
+        Wrong{"[N]]", "[N]", "shape string: ',' or one final ']' expected"},
+        Wrong{"[..]", "[]", "shape string: write '...'"}, Wrong{"[*]", "[]", "shape string: a name is missing"},
+        Wrong{"[(N]", "[]", "shape string: ')' is missing"},
+        Wrong{"[N|2]", "[N]", "shape string: only '|1' may follow a dimension"},
+        Wrong{"[*S, ...]", "[]", "shape string: an input may hold only one of '...' and '*S'"},
+        Wrong{"[?N]", "[]", "shape string: '?' is for outputs"},
+        Wrong{"[k]", "[]", "shape string: a lower-case word is neither an attribute of this op nor a dtype"},
+        Wrong{"float[N]", "[N]", "shape string: a lower-case word is neither an attribute of this op nor a dtype"},
+        Wrong{"[N, *N]", "[]", "shape string: one name is both a dimension and a pack"},
+        Wrong{"[N]", "[M]", "an output has a dimension that no required input or attribute gives: write .infer"},
+        Wrong{"[N]", "[2*M]", "an output expression has a dimension that nothing gives"},
+        Wrong{"[N|1]", "[N]", "an output has a dimension that no required input or attribute gives: write .infer"},
+        Wrong{"A[]", "B[]", "an output has a dtype that nothing gives"},
+        Wrong{"[A,B,C,D,E,F,G,H,I,J,K,L,M,N,O]", "[]", "shape string: too many names in one op"}));
 
 TEST(Grammar, MissingPartsAreNamed) {
   MadeOp none("made_none");
@@ -61,7 +62,8 @@ TEST(Grammar, MissingPartsAreNamed) {
   MadeOp many("made_many");
   many.def.inputs = {{"xs", "[N]", variadic}, {"y", "[N]"}};
   EXPECT_EQ(complaint(many.def), "made_many: only the last input may be variadic.");
-  EXPECT_EQ(std::string(register_op(nullptr).status().text()), "an op without a name: its definition is a null pointer.");
+  EXPECT_EQ(std::string(register_op(nullptr).status().text()),
+            "an op without a name: its definition is a null pointer.");
 }
 
 TEST(Grammar, ANameIsTakenOnce) {

@@ -10,8 +10,8 @@ namespace oarlock::op {
 namespace {
 
 std::string shape_of(const InferRun& r) { return r.ok ? to_string(r.shapes[0]) : r.error; }
-constexpr DType f16 = DType::f16, bf16 = DType::bf16, f32 = DType::f32, f64 = DType::f64, u8 = DType::u8, i8 = DType::i8,
-                i32 = DType::i32, boolean = DType::boolean;
+constexpr DType f16 = DType::f16, bf16 = DType::bf16, f32 = DType::f32, f64 = DType::f64, u8 = DType::u8,
+                i8 = DType::i8, i32 = DType::i32, boolean = DType::boolean;
 
 TEST(Infer, ShapesFollow) {
   EXPECT_EQ(shape_of(run_infer("matmul", {{{2, 3, 4}}, {{4, 5}}})), "[2, 3, 5]");
@@ -35,11 +35,13 @@ TEST(Infer, ErrorsNameBothOperandsAndWhatIsExpected) {
   EXPECT_EQ(run_infer("add", {{{2, 3}}, {{2, 4}}}).error,
             "add: shapes do not broadcast, 3 against 4: a is [2, 3], b is [2, 4]; expects a [...], b [...].");
   EXPECT_EQ(run_infer("where", {{{1}, boolean}, {{3}}, {{4}}}).error,
-            "where: shapes do not broadcast, 3 against 4: a is [3], b is [4]; expects condition bool[...], a [...], b [...].");
+            "where: shapes do not broadcast, 3 against 4: a is [3], b is [4]; expects condition bool[...], a [...], b "
+            "[...].");
   EXPECT_EQ(run_infer("assign", {{{2, 3}}, {{2, 3, 1}}}).error,
             "assign: S disagrees: target is [2, 3], value is [2, 3, 1]; expects target [*S], value [*S].");
   EXPECT_EQ(run_infer("add", {{{2}}}).error, "add: b has no value; expects a [...], b [...].");
-  EXPECT_EQ(run_infer("add", {{{2}}, {{2}}, {{2}}}).error, "add: 3 operands given, it takes 2; expects a [...], b [...].");
+  EXPECT_EQ(run_infer("add", {{{2}}, {{2}}, {{2}}}).error,
+            "add: 3 operands given, it takes 2; expects a [...], b [...].");
 }
 
 // The expression, the attribute and its value, and the inputs that gave the names.
@@ -52,13 +54,16 @@ TEST(Infer, ExpressionsNameWhereTheirNamesComeFrom) {
   ASSERT_TRUE(id.ok()) << id.status().text();
   const Op& op = op_at(*id);
   EXPECT_EQ(run_infer(op, {{{1, 5}}, {{4, 3}}, {{4}}}, {attr_integer(2)}).error,
-            "made_groups: C/groups is not whole: 5 is not a multiple of 2: x is [1, 5] (C=5), groups=2, w is [4, 3]; expects x "
+            "made_groups: C/groups is not whole: 5 is not a multiple of 2: x is [1, 5] (C=5), groups=2, w is [4, 3]; "
+            "expects x "
             "[N, C], w [O, C/groups], t [(N+1)*2].");
   EXPECT_EQ(run_infer(op, {{{1, 4}}, {{4, 3}}, {{4}}}, {attr_integer(2)}).error,
-            "made_groups: C/groups disagrees: x is [1, 4] (C=4), groups=2 (C/groups=2), w is [4, 3] (C/groups=3); expects x [N, C], "
+            "made_groups: C/groups disagrees: x is [1, 4] (C=4), groups=2 (C/groups=2), w is [4, 3] (C/groups=3); "
+            "expects x [N, C], "
             "w [O, C/groups], t [(N+1)*2].");
   EXPECT_EQ(run_infer(op, {{{2, 4}}, {{4, 2}}, {{5}}}, {attr_integer(2)}).error,
-            "made_groups: (N + 1)*2 disagrees: x is [2, 4] (N=2) ((N + 1)*2=6), t is [5] ((N + 1)*2=5); expects x [N, C], w [O, "
+            "made_groups: (N + 1)*2 disagrees: x is [2, 4] (N=2) ((N + 1)*2=6), t is [5] ((N + 1)*2=5); expects x [N, "
+            "C], w [O, "
             "C/groups], t [(N+1)*2].");
   EXPECT_EQ(run_infer(op, {{{1, 4}}, {{4, 3}}, {{4}}}, {attr_integer(0)}).error,
             "made_groups: attribute groups is 0, needs at least 1.");
@@ -109,7 +114,8 @@ TEST(Infer, DtypesMixByTheArrayApi) {
 TEST(Infer, SizesThatCannotBe) {
   Shape huge{int64_t(1) << 62, 1}, wide{1, 4};
   EXPECT_EQ(run_infer("add", {{huge}, {wide}}).error,
-            "add: the result would be [4611686018427387904, 4] of f32, more bytes than 64 bits can count; expects a [...], b [...].");
+            "add: the result would be [4611686018427387904, 4] of f32, more bytes than 64 bits can count; expects a "
+            "[...], b [...].");
   EXPECT_FALSE(run_infer("full", {}, {attr_dims(Shape{int64_t(1) << 40, int64_t(1) << 40}), attr_real(0)}).ok);
   EXPECT_EQ(run_infer("full", {}, {attr_dims(Shape{2, -7}), attr_real(0)}).error,
             "full: attribute shape is [2, -7]: sizes are not negative.");
@@ -141,7 +147,8 @@ TEST(Infer, UndecidedSizesBecomeGuardsWithTheSameText) {
   InferRun r = run_infer("matmul", {{{2, k}}, {{5, 3}}});
   ASSERT_TRUE(r.ok);
   ASSERT_EQ(r.guards.size(), 1u);
-  EXPECT_EQ(r.guards[0].text, "matmul: K disagrees: a is [2, K] (K=K), b is [5, 3] (K=5); expects a [..., M, K], b [..., K, N].");
+  EXPECT_EQ(r.guards[0].text,
+            "matmul: K disagrees: a is [2, K] (K=K), b is [5, 3] (K=5); expects a [..., M, K], b [..., K, N].");
   r = run_infer("add", {{{k}}, {{4}}});
   ASSERT_TRUE(r.ok);
   EXPECT_EQ(to_string(r.shapes[0]), "[4]") << "the number goes on";

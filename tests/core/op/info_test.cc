@@ -41,9 +41,10 @@ TEST(OpInfo, DescribesAttributesAndFlags) {
 
 TEST(OpInfo, NamesAreAllThere) {
   auto names = op_names();
-  for (const char* name : {"add", "subtract", "multiply", "divide", "maximum", "exp", "log", "sqrt", "tanh", "erf", "equal", "less",
-                           "where", "cast", "full", "arange", "random_uniform", "copy", "sum", "max", "matmul", "gather",
-                           "scatter_add", "concat", "pad"}) {
+  for (const char* name :
+       {"add", "subtract", "multiply", "divide", "maximum",     "exp",    "log",    "sqrt",           "tanh",
+        "erf", "equal",    "less",     "where",  "cast",        "full",   "arange", "random_uniform", "copy",
+        "sum", "max",      "matmul",   "gather", "scatter_add", "concat", "pad"}) {
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
     EXPECT_TRUE(op_info(name).primitive) << name;
     EXPECT_TRUE(op_info(name).has_reference) << name;

@@ -10,9 +10,7 @@ namespace {
 std::string error_of(const std::function<void()>& f) {
   try {
     f();
-  } catch (const Error& e) {
-    return e.what();
-  }
+  } catch (const Error& e) { return e.what(); }
   return "no error";
 }
 
@@ -42,7 +40,7 @@ TEST(Tensor, ViewsShareElements) {
   EXPECT_EQ(static_cast<char*>(row.data()) - static_cast<char*>(x.data()), 12);
   EXPECT_TRUE(reshape(x, {6}).is_contiguous());
   EXPECT_EQ(reshape(x, {6}).data(), x.data());
-  EXPECT_NE(reshape(t, {6}).data(), x.data());   // no strides can say it: copied
+  EXPECT_NE(reshape(t, {6}).data(), x.data());  // no strides can say it: copied
   EXPECT_EQ(reshape(t, {6}).data_as<float>()[1], 3);
   EXPECT_EQ(expand(slice(x, {0, 0}, {2, 1}), {2, 4}).strides()[1], 0);
 }
@@ -52,7 +50,8 @@ TEST(Tensor, BorrowedMemoryIsReleasedOnce) {
   float values[] = {1, 2, 3, 4};
   {
     int64_t strides[] = {1, 2};
-    Tensor t = Tensor::borrow(values, {2, 2}, DType::f32, strides, [](void* p) { ++*static_cast<int*>(p); }, &released);
+    Tensor t = Tensor::borrow(
+        values, {2, 2}, DType::f32, strides, [](void* p) { ++*static_cast<int*>(p); }, &released);
     Tensor copy = t, view = reshape(permute(t, {1, 0}), {4});
     EXPECT_EQ(view.data_as<float>()[1], 2);
     EXPECT_EQ(sum(copy).item(), 10);
@@ -65,7 +64,10 @@ TEST(Tensor, MisuseIsAnError) {
   EXPECT_NE(error_of([] { Tensor().shape(); }).find("no value"), std::string::npos);
   EXPECT_NE(error_of([] { Tensor::of<float>({1, 2}, {3}); }).find("wants 3 values, given 2"), std::string::npos);
   EXPECT_NE(error_of([] { Tensor::empty({2, -1}); }).find("negative size"), std::string::npos);
-  EXPECT_NE(error_of([] { Tensor::empty({int64_t(1) << 62, 4}); }).find("more bytes than any memory"), std::string::npos);
+  EXPECT_NE(error_of([] {
+              Tensor::empty({int64_t(1) << 62, 4});
+            }).find("more bytes than any memory"),
+            std::string::npos);
   EXPECT_NE(error_of([] { Tensor::from_host(nullptr, {3}, DType::f32); }).find("null"), std::string::npos);
   EXPECT_NE(error_of([] { Tensor::empty({2}).item(); }).find("2 elements, not one"), std::string::npos);
   EXPECT_NE(error_of([] { Tensor::empty({2}, DType::f32, Device(99)); }).find("no device 99"), std::string::npos);

@@ -13,7 +13,7 @@ namespace oarlock {
 // Any function here may be called from any thread.
 class OAR_EXPORT Device {
  public:
-  Device() = default;   // the host CPU
+  Device() = default;  // the host CPU
   explicit Device(int index) : index_(index) {}
   // "cpu", "sim", "sim:1", "opencl:0". Loads plugins on first use. Throws Error if there is none of that name; the text
   // lists those that exist.
@@ -22,8 +22,8 @@ class OAR_EXPORT Device {
 
   int index() const { return index_; }
   bool is_host() const { return index_ == 0; }
-  std::string name() const;          // "sim:0"
-  std::string description() const;   // as on the box
+  std::string name() const;         // "sim:0"
+  std::string description() const;  // as on the box
   bool operator==(const Device&) const = default;
   // Waits until everything enqueued on the device's default stream so far has run; a failure met on the way is thrown.
   void synchronize() const;
@@ -38,7 +38,7 @@ OAR_EXPORT std::vector<Device> devices();
 // What the caching allocator of a device holds, in bytes.
 struct MemoryStats {
   uint64_t in_use = 0, peak = 0, reserved = 0;
-  uint64_t allocations = 0, system_allocations = 0;   // counts since the start
+  uint64_t allocations = 0, system_allocations = 0;  // counts since the start
 };
 OAR_EXPORT MemoryStats memory_stats(Device device);
 OAR_EXPORT void reset_peak_memory(Device device);

@@ -18,7 +18,7 @@ enum class DType : uint8_t {
 enum class DTypeKind : uint8_t { none, boolean, integer, natural, real, complex, storage, host };
 
 struct DTypeInfo {
-  std::string_view text;   // "f32"
+  std::string_view text;  // "f32"
   uint16_t bits = 0;
   DTypeKind kind = DTypeKind::none;
   uint8_t dlpack_code = 0;

@@ -11,7 +11,7 @@ namespace oarlock {
 template <class T>
 class ListOf {
  public:
-  ListOf() = default;   // not given: where it may be left out, the default
+  ListOf() = default;  // not given: where it may be left out, the default
   ListOf(std::initializer_list<T> l) : size_(l.size()), given_(true) { data_ = l.begin(); }
   ListOf(const std::vector<T>& v) : data_(v.data()), size_(v.size()), given_(true) {}
   ListOf(std::span<const T> v) : data_(v.data()), size_(v.size()), given_(true) {}

@@ -12,9 +12,9 @@ namespace detail {
 OAR_EXPORT Tensor beside(const Tensor& t, double value);
 }  // namespace detail
 
-#define OAR_OPERATOR(symbol, function)                                                                        \
-  inline Tensor operator symbol(const Tensor& a, const Tensor& b) { return function(a, b); }                  \
-  inline Tensor operator symbol(const Tensor& a, double b) { return function(a, detail::beside(a, b)); }      \
+#define OAR_OPERATOR(symbol, function)                                                                   \
+  inline Tensor operator symbol(const Tensor& a, const Tensor& b) { return function(a, b); }             \
+  inline Tensor operator symbol(const Tensor& a, double b) { return function(a, detail::beside(a, b)); } \
   inline Tensor operator symbol(double a, const Tensor& b) { return function(detail::beside(b, a), b); }
 OAR_OPERATOR(+, add)
 OAR_OPERATOR(-, subtract)

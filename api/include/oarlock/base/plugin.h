@@ -10,20 +10,20 @@
 namespace oarlock {
 
 enum class PluginState {
-  loaded,    // its devices and kernels are in use
-  refused,   // the loader would not run it: wrong version, foreign file, missing function ...
-  failed,    // it ran and failed
+  loaded,   // its devices and kernels are in use
+  refused,  // the loader would not run it: wrong version, foreign file, missing function ...
+  failed,   // it ran and failed
 };
 struct PluginInfo {
   std::string path;
   PluginState state = PluginState::refused;
-  std::string reason;                     // why it is not loaded, in a sentence that says what to do
-  std::string origin;                     // "explicit", "application", "user", "entry point", "system"
+  std::string reason;  // why it is not loaded, in a sentence that says what to do
+  std::string origin;  // "explicit", "application", "user", "entry point", "system"
   std::string name, vendor, version, build_target;
   uint32_t abi_min = 0, abi_max = 0, abi_minor = 0;
-  std::vector<std::string> tables;        // "device 1", "kernel 1"
-  std::vector<std::string> devices;       // names of the devices it brought
-  std::vector<std::string> packs;         // names of the devices it brought kernels for
+  std::vector<std::string> tables;   // "device 1", "kernel 1"
+  std::vector<std::string> devices;  // names of the devices it brought
+  std::vector<std::string> packs;    // names of the devices it brought kernels for
   std::vector<std::string> warnings;
   int kernel_count = 0;
   double load_ms = 0;
@@ -39,7 +39,7 @@ OAR_EXPORT PluginInfo probe_plugin(std::string_view path, int timeout_ms = 10'00
 // The folders searched: the setting `backends` (OARLOCK_BACKENDS, replaces all others; empty: none), the application's, the
 // user's, entry points', the system's. Never the working directory.
 struct SearchFolder {
-  std::string path, origin, note;         // note: why it is skipped, if it is
+  std::string path, origin, note;  // note: why it is skipped, if it is
 };
 OAR_EXPORT std::vector<SearchFolder> plugin_search_path();
 

@@ -12,11 +12,11 @@ namespace oarlock {
 // One line per op, device and route since the last reset. Any thread.
 struct PlacementRow {
   std::string op, device;
-  std::string route;      // "kernel", "decomposition", "reference", "fallback"
-  std::string plugin;     // whose kernel; empty for the core's
-  std::string reason;     // why nothing better took it: the refusals, in words
+  std::string route;   // "kernel", "decomposition", "reference", "fallback"
+  std::string plugin;  // whose kernel; empty for the core's
+  std::string reason;  // why nothing better took it: the refusals, in words
   uint64_t calls = 0;
-  uint64_t host_ns = 0;   // time on the calling thread; counted while the setting `placement` is on
+  uint64_t host_ns = 0;  // time on the calling thread; counted while the setting `placement` is on
 };
 OAR_EXPORT std::vector<PlacementRow> placement();
 OAR_EXPORT void reset_placement();

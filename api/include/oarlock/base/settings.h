@@ -9,13 +9,13 @@
 namespace oarlock {
 
 struct SettingInfo {
-  std::string name;          // "trace"
-  std::string type;          // "flag", "integer", "text", "choice off|warn|allow"
-  std::string environment;   // "OARLOCK_TRACE"
+  std::string name;         // "trace"
+  std::string type;         // "flag", "integer", "text", "choice off|warn|allow"
+  std::string environment;  // "OARLOCK_TRACE"
   std::string about;
   std::string default_text, value_text;
-  std::string origin;        // "default", "environment", "program"
-  std::string problem;       // why the environment's text was not taken, if it was not
+  std::string origin;   // "default", "environment", "program"
+  std::string problem;  // why the environment's text was not taken, if it was not
 };
 OAR_EXPORT std::vector<SettingInfo> settings();
 // Any thread; takes effect for calls that begin afterwards. The text names setting, value and what it expects.

@@ -25,7 +25,7 @@ enum class Code : int32_t {
   bad_data = OAR_BAD_DATA,
   internal = OAR_INTERNAL,
 };
-OAR_EXPORT const char* name(Code code);   // "invalid argument"
+OAR_EXPORT const char* name(Code code);  // "invalid argument"
 
 // Eight bytes; success is a null pointer and costs nothing. Movable, not copyable.
 class [[nodiscard]] Status {
@@ -58,7 +58,8 @@ class OAR_EXPORT Error : public std::runtime_error {
   Code code_;
 };
 inline void throw_if(const Status& s) {
-  if (!s.ok()) [[unlikely]] throw Error(s);
+  if (!s.ok()) [[unlikely]]
+    throw Error(s);
 }
 
 // A value or the reason why there is none.
@@ -83,10 +84,9 @@ class [[nodiscard]] Result {
   Status status_;
 };
 
-#define OAR_TRY(expression)                                                          \
-  do {                                                                               \
-    if (::oarlock::Status oar_try_status = (expression); !oar_try_status.ok())       \
-      return oar_try_status;                                                         \
+#define OAR_TRY(expression)                                                                           \
+  do {                                                                                                \
+    if (::oarlock::Status oar_try_status = (expression); !oar_try_status.ok()) return oar_try_status; \
   } while (0)
 
 }  // namespace oarlock

@@ -24,7 +24,7 @@ class OAR_EXPORT StreamHandle {
 
  private:
   Device device_;
-  Stream* stream_ = nullptr;   // null: the host
+  Stream* stream_ = nullptr;  // null: the host
 };
 
 // While one lives on a thread, what that thread launches on the stream's device goes to the stream. Nests.

@@ -57,15 +57,17 @@ class OAR_EXPORT Tensor {
   DType dtype() const;
   const Shape& shape() const;
   int rank() const { return shape().rank; }
-  int64_t size(int axis) const;          // negative axes count from the end; throws when out of range
+  int64_t size(int axis) const;  // negative axes count from the end; throws when out of range
   int64_t element_count() const;
-  const int64_t* strides() const;        // in elements
+  const int64_t* strides() const;  // in elements
   Device device() const;
-  bool is_contiguous() const;            // row-major without gaps
+  bool is_contiguous() const;  // row-major without gaps
   // Start of the elements in host memory; throws for a tensor on a device the host cannot read.
   void* data() const;
   template <class T>
-  T* data_as() const { return static_cast<T*>(data()); }
+  T* data_as() const {
+    return static_cast<T*>(data());
+  }
 
   // Waits, then copies all elements row-major to host memory of at least size_bytes(dtype, element_count) bytes.
   void copy_to_host(void* out_bytes) const;
@@ -83,14 +85,14 @@ class OAR_EXPORT Tensor {
 
   // -- gradients; see oarlock/base/autograd.h
   bool requires_grad() const;
-  Tensor& set_requires_grad(bool on = true);   // leaf tensors of a floating dtype only
-  Tensor grad() const;                         // no value until backward reached it
+  Tensor& set_requires_grad(bool on = true);  // leaf tensors of a floating dtype only
+  Tensor grad() const;                        // no value until backward reached it
   void set_grad(Tensor gradient);
-  Tensor detach() const;                       // the same elements, not recorded
-  void backward() const;                       // of a single element: gradient 1
+  Tensor detach() const;  // the same elements, not recorded
+  void backward() const;  // of a single element: gradient 1
 
   TensorImpl* impl() const { return impl_; }
-  static Tensor adopt(TensorImpl* p) {   // takes over one reference
+  static Tensor adopt(TensorImpl* p) {  // takes over one reference
     Tensor t;
     t.impl_ = p;
     return t;
@@ -109,8 +111,10 @@ constexpr DType dtype_of() {
   else {
     static_assert(std::is_integral_v<T>, "no dtype for this C++ type");
     constexpr bool s = std::is_signed_v<T>;
-    return sizeof(T) == 1 ? (s ? DType::i8 : DType::u8) : sizeof(T) == 2 ? (s ? DType::i16 : DType::u16)
-         : sizeof(T) == 4 ? (s ? DType::i32 : DType::u32) : (s ? DType::i64 : DType::u64);
+    return sizeof(T) == 1   ? (s ? DType::i8 : DType::u8)
+           : sizeof(T) == 2 ? (s ? DType::i16 : DType::u16)
+           : sizeof(T) == 4 ? (s ? DType::i32 : DType::u32)
+                            : (s ? DType::i64 : DType::u64);
   }
 }
 OAR_EXPORT void check_count(const Shape& shape, size_t have);

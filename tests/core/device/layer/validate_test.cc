@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "core/device/layer/record.h"
-#include "tests/core/layer/fake.h"
+#include "tests/core/device/layer/fake.h"
 
 namespace oarlock {
 namespace {

@@ -7,12 +7,14 @@ namespace {
 
 oar_tensor_t* make(std::initializer_list<float> values, std::initializer_list<int64_t> shape) {
   oar_tensor_t* t = nullptr;
-  EXPECT_EQ(oar_tensor_create(OAR_DTYPE_F32, int32_t(shape.size()), shape.begin(), values.begin(), 0, &t), OAR_OK) << oar_error_text();
+  EXPECT_EQ(oar_tensor_create(OAR_DTYPE_F32, int32_t(shape.size()), shape.begin(), values.begin(), 0, &t), OAR_OK)
+      << oar_error_text();
   return t;
 }
 
 TEST(App, MultiplyAndDifferentiate) {
-  oar_tensor_t *a = make({1, 2, 3, 4}, {2, 2}), *b = make({1, 0, 0, 1}, {2, 2}), *c = nullptr, *s = nullptr, *g = nullptr;
+  oar_tensor_t *a = make({1, 2, 3, 4}, {2, 2}), *b = make({1, 0, 0, 1}, {2, 2}), *c = nullptr, *s = nullptr,
+               *g = nullptr;
   ASSERT_EQ(oar_tensor_set_requires_grad(a, 1), OAR_OK);
   ASSERT_EQ(oar_matmul(a, b, &c), OAR_OK) << oar_error_text();
   ASSERT_EQ(oar_sum(c, nullptr, &s), OAR_OK) << oar_error_text();
@@ -33,8 +35,9 @@ TEST(App, FreedForeignAndNullHandlesAreErrors) {
   EXPECT_EQ(oar_tensor_release(a), OAR_INVALID_ARGUMENT);
   EXPECT_NE(std::string(oar_error_text()).find("not alive"), std::string::npos);
   EXPECT_EQ(oar_add(a, a, &out), OAR_INVALID_ARGUMENT);
-  EXPECT_NE(std::string(oar_error_text()).find("add: the handle of a is not alive"), std::string::npos) << oar_error_text();
-  oar_tensor_t* b = make({2}, {1});   // may get the slot of a, never its number
+  EXPECT_NE(std::string(oar_error_text()).find("add: the handle of a is not alive"), std::string::npos)
+      << oar_error_text();
+  oar_tensor_t* b = make({2}, {1});  // may get the slot of a, never its number
   EXPECT_NE(a, b);
   EXPECT_EQ(oar_tensor_release(a), OAR_INVALID_ARGUMENT);
   for (uint64_t made_up : {1ull, 0xdeadbeefull, 0x7fffffffffffull, ~0ull, 1ull << 63}) {
@@ -126,7 +129,7 @@ TEST(App, OpsByName) {
 TEST(App, StatsRespectAnOlderCallersStruct) {
   oar_memory_stats_t stats;
   memset(&stats, 0x55, sizeof stats);
-  stats.struct_size = 16;   // ends before peak_bytes
+  stats.struct_size = 16;  // ends before peak_bytes
   ASSERT_EQ(oar_device_memory(0, &stats), OAR_OK);
   EXPECT_EQ(stats.peak_bytes, 0x5555555555555555ull);
 }

@@ -1,5 +1,5 @@
 // A plugin in a shared library is recorded through the tracing layer, and the log is run against it, against its repaired
-// build, and in damaged forms.
+// build, and in damaged forms. One file because every test starts from the same recording, which takes longest to make.
 #include <oarlock/base/replay.h>
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@
 
 #include "core/device/layer/record.h"
 #include "core/device/layer/replay_build.h"
-#include "tests/core/layer/fake.h"
+#include "tests/core/device/layer/fake.h"
 
 namespace oarlock {
 namespace {
