@@ -68,7 +68,7 @@ std::string escaped(std::string_view s) {
 
 void stop(std::string_view text, const char* file, int at_line) {
   std::string_view path = file;
-  if (path.substr(0, 2) == "./") path.remove_prefix(2);
+  while (path.substr(0, 2) == "./" || path.substr(0, 3) == "../") path.remove_prefix(path.find('/') + 1);
   line(std::string(path) + ":" + std::to_string(at_line), text);
 }
 

@@ -68,6 +68,15 @@ TEST(Streams, KeepOrderOverFiftySeeds) {
   EXPECT_EQ(run_command("OARLOCK_BACKENDS= " OARLOCK_STREAMS " cpu").text, "sum 120960\n");
 }
 
+TEST(Fork, TheChildIsToldAndTheParentGoesOn) {
+  Outcome o = run_command(kSim + " " OARLOCK_FORK_AFTER " sim");
+  EXPECT_EQ(o.status, 0) << o.text;
+  EXPECT_NE(o.text.find("before 4 1.04858e+06"), std::string::npos) << o.text;
+  EXPECT_NE(o.text.find("this process was forked after the device was opened"), std::string::npos) << o.text;
+  EXPECT_NE(o.text.find("child on the host 2.09715e+06"), std::string::npos) << o.text;
+  EXPECT_NE(o.text.find("child ended 0, after 4"), std::string::npos) << o.text;
+}
+
 TEST(Layers, ValidationFindsNothingWrongWithHostOrSim) {
   Outcome plain = run(kSim, "sim", 2), checked = run(kSim + " OARLOCK_VALIDATE=1", "sim", 2);
   EXPECT_EQ(checked.status, 0);
