@@ -239,5 +239,65 @@ TEST(Dispatch, ShapesOfRank16AndOverflow) {
   EXPECT_EQ(sum(matmul(full({2, 0}, 1), full({0, 3}, 1))).item(), 0);
 }
 
+// ---- on a device: sim, loaded into this process
+Device sim() {
+  Result<PluginInfo> p = load_plugin(std::string(OARLOCK_TEST_PLUGIN_DIR) + "/sim/liboarlock_sim.so");
+  throw_if(p.status());
+  return Device("sim");
+}
+
+TEST(OnADevice, OperandsOfTwoDevicesAreAnErrorWithARemedy) {
+  Tensor here = full({3}, 1), there = full({3}, 1).to(sim());
+  EXPECT_EQ(error_of([&] { add(here, there); }),
+            "add: devices disagree: a is on cpu, b is on sim:0. Move one of them with .to(...).");
+  Tensor on_device = Tensor::of<int64_t>({1, 2}, {2}).to(sim());
+  EXPECT_NE(error_of([&] { random_uniform(on_device, {3}); }).find("it is a host argument"), std::string::npos);
+  EXPECT_NE(error_of([&] { there.data(); }).find("the host can't read memory of sim:0"), std::string::npos);
+}
+
+TEST(OnADevice, StridedOperandsAreMadeContiguousWhereTheKernelAsks) {
+  Tensor x = Tensor::of<float>({0, 1, 2, 3, 4, 5}, {2, 3}, sim());
+  Tensor product = matmul(permute(x, {1, 0}), x);
+  std::vector<float> got(9);
+  product.copy_to_host(got.data());
+  EXPECT_EQ(got, (std::vector<float>{9, 12, 15, 12, 17, 22, 15, 22, 29}));
+  std::vector<float> column(2);
+  slice(x, {0, 1}, {2, 1}).copy_to_host(column.data());
+  EXPECT_EQ(column, (std::vector<float>{1, 4}));
+}
+
+TEST(OnADevice, FallbackFollowsItsPolicy) {
+  register_all();
+  oar_attr_t by = op::attr_real(3);
+  std::vector<Tensor> in{Tensor::of<float>({1, 2}, {2}, sim())};
+  auto call = [&] { return call_op("test_scale", in, {&by, 1})[0]; };
+  ASSERT_TRUE(set_setting("fallback", "off").ok());
+  EXPECT_NE(error_of(call).find("Setting fallback is off"), std::string::npos) << error_of(call);
+  ASSERT_TRUE(set_setting("fallback", "erf,log").ok());
+  EXPECT_NE(error_of(call).find("allows only: erf,log"), std::string::npos);
+  ASSERT_TRUE(set_setting("fallback", "erf,test_scale").ok());
+  reset_placement();
+  Tensor out = call();
+  EXPECT_EQ(out.device(), sim());
+  EXPECT_EQ(sum(out).item(), 9);
+  bool told = false;
+  for (const PlacementRow& r : placement())
+    told |= r.op == "test_scale" && r.device == "sim:0" && r.route == "fallback";
+  EXPECT_TRUE(told);
+  ASSERT_TRUE(set_setting("fallback", "warn").ok());
+  EXPECT_EQ(error_of(call), "no error");
+  in[0].set_requires_grad();  // a training step must not be slow in secret
+  EXPECT_NE(error_of(call).find("While gradients are recorded nothing falls back"), std::string::npos);
+}
+
+TEST(OnADevice, AFailureOnTheQueueSurfacesWhereSomebodyWaits) {
+  Tensor x = Tensor::of<float>({1, 2, 3}, {3}, sim()), index = Tensor::of<int64_t>({7}, {1}, sim());
+  Tensor bad = gather(x, index);  // only the running kernel sees the index
+  std::string e = error_of([&] { bad.item(); });
+  EXPECT_NE(e.find("sim"), std::string::npos) << e;
+  EXPECT_NE(e.find("7"), std::string::npos) << e;
+  EXPECT_EQ(sum(x).item(), 6);  // told once, the stream goes on
+}
+
 }  // namespace
 }  // namespace oarlock
