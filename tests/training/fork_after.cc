@@ -20,9 +20,7 @@ int main(int argc, char** argv) {
     try {
       sum(x).item();
       std::printf("child used the device\n");
-    } catch (const Error& e) {
-      std::printf("child: %s\n", e.what());
-    }
+    } catch (const Error& e) { std::printf("child: %s\n", e.what()); }
     std::printf("child on the host %g\n", sum(add(big, big)).item());
     std::fflush(stdout);
     _exit(0);
