@@ -382,6 +382,8 @@ PluginInfo probe_plugin(std::string_view path, int timeout_ms) {
   pid_t child = fork();
   if (child == 0) {
     close(pipe_ends[0]);
+    for (int fatal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+      signal(fatal, SIG_DFL);  // the program's handlers are not for this
     Plugin& p = load_file(info.path, "explicit");
     if (p.info.state == PluginState::loaded && p.pack) open_pack(p, host_device());
     std::replace(p.info.reason.begin(), p.info.reason.end(), '\n', ' ');

@@ -17,6 +17,8 @@ struct Registry {
   DeviceState* devices[kMaxDevices]{};
   std::atomic<int> count{0};
   std::mutex lock;
+  std::atomic<uint64_t> packs_changed{1};
+  std::vector<const KernelIndex*> past;  // another thread may still read one
   Registry() {
     auto* host = new DeviceState;
     host->name = host->kind = "cpu";
@@ -77,14 +79,18 @@ Pack* add_pack(std::unique_ptr<Pack> pack) {
   p->device->packs.push_back(p);
   return p;
 }
-void plugins_changed() { something_changed(); }
+void plugins_changed() {
+  registry().packs_changed.fetch_add(1, std::memory_order_acq_rel);
+  something_changed();
+}
 
 const KernelIndex& kernel_index(DeviceState& device) {
-  uint64_t now = generation.load(std::memory_order_acquire);
+  uint64_t now = registry().packs_changed.load(std::memory_order_acquire);
   const KernelIndex* have = device.kernels.load(std::memory_order_acquire);
   if (have && have->generation == now && have->by_op.size() == size_t(op::op_count())) return *have;
   std::lock_guard hold(registry().lock);
-  auto* index = new KernelIndex;  // the one before stays: another thread may be reading it
+  auto* index = new KernelIndex;
+  if (const KernelIndex* before = device.kernels.load(std::memory_order_acquire)) registry().past.push_back(before);
   index->generation = now;
   index->by_op.resize(size_t(op::op_count()));
   for (Pack* pack : device.packs) {
