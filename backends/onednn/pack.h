@@ -3,6 +3,7 @@
 #define OARLOCK_ONEDNN_PACK_H_
 
 #include <kit.hpp>
+#include <kit_list.h>
 
 #include <vector>
 
@@ -74,8 +75,6 @@ inline dnnl::memory::data_type type_of(uint32_t dtype) {
 }
 // Strides of a value; row-major ones where the offer leaves them open. Throws a Refusal for opaque layouts.
 std::vector<int64_t> strides_of(const oar_value_t& value, int operand);
-
-extern const oar_kernel_decl_t matmul_decl;
 
 }  // namespace oarlock::onednn
 #endif
