@@ -113,8 +113,8 @@ struct Extra {
   memory::desc desc;
 };
 
-// oneDNN's relu turns NaN into 0, its exp NaN into infinity, and its log is off by 25 million ulp (just below 1): relu is done here, and only
-// as the last step; the others are refused.
+// oneDNN's relu turns NaN into 0, its exp NaN into infinity, and its log is off by 25 million ulp just below 1: relu is
+// done here, and only as the last step; the others are refused.
 struct Epilogue {
   dnnl::post_ops steps;
   bool relu = false;
