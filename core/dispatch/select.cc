@@ -227,11 +227,13 @@ Verdict ask(const Kernel& k, const Call& c, Entry& e, Operands& operands, bool k
     operands.strides = offered;
     return v;
   }
-  if (!OAR_HAS(&prepared.value, state) || prepared.value.struct_size > OAR_OUT_ROOM)
+  if (!OAR_HAS(&prepared.value, state) || prepared.value.struct_size > OAR_OUT_ROOM) {
+    if (prepared.value.state) d.release(prepared.value.state);
     return {.failed = true,
             .reason = "kernel.prepare: " + k.pack->plugin->info.name + " wrote struct_size " +
                       std::to_string(prepared.value.struct_size) +
                       " into what it prepared; it has to be left or be sizeof the struct."};
+  }
   auto give_up = [&](std::string why, bool layout) {
     d.release(prepared.value.state);
     operands.strides = offered;
