@@ -37,11 +37,11 @@ std::vector<double> losses(const std::string& text) {
   return all;
 }
 
-TEST(SimTraining, IsBitwiseEqualOverFiftySeeds) {
+TEST(SimTraining, IsBitwiseEqualOverSeeds) {
   Outcome first = run(kSim + " OARLOCK_SIM_SEED=0", "sim", 3);
   ASSERT_EQ(first.status, 0) << first.text;
   ASSERT_NE(first.text.find("hash "), std::string::npos) << first.text;
-  for (int seed = 1; seed < 50; ++seed) {
+  for (int seed = 1; seed < OARLOCK_SIM_SEEDS; ++seed) {
     Outcome o = run(kSim + " OARLOCK_SIM_DELAY_US=" + std::to_string(seed % 3 * 40) +
                         (seed % 2 ? " OARLOCK_SIM_POOL=host" : "") + " OARLOCK_SIM_SEED=" + std::to_string(seed),
                     "sim", 3);
@@ -59,8 +59,8 @@ TEST(SimTraining, AgreesWithTheReferences) {
 }
 
 // x is 2, 3, ... 61 after each step, so the total is 64 times their sum.
-TEST(Streams, KeepOrderOverFiftySeeds) {
-  for (int seed = 0; seed < 50; ++seed) {
+TEST(Streams, KeepOrderOverSeeds) {
+  for (int seed = 0; seed < OARLOCK_SIM_SEEDS; ++seed) {
     Outcome o = run_command(kSim + " OARLOCK_SIM_DELAY_US=30" + (seed % 2 ? " OARLOCK_SIM_POOL=host" : "") +
                             " OARLOCK_SIM_SEED=" + std::to_string(seed) + " " OARLOCK_STREAMS " sim");
     ASSERT_EQ(o.text, "sum 120960\n") << "seed " << seed;
