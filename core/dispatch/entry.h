@@ -82,12 +82,30 @@ struct Entry : std::enable_shared_from_this<Entry> {
 // Infers, then asks the candidates. log: if given, gets every candidate and nothing is kept prepared.
 Result<std::shared_ptr<Entry>> make_entry(const Call& call, std::vector<Candidate>* log = nullptr);
 
+// What a view of a row-major operand by one list of integers came to (reshape, permute, expand ...): such a view depends
+// on nothing else, so the next one of the same sizes needs no rule.
+struct LastView {
+  op::OpId op = op::kNoOp;
+  uint64_t n_integers = 0;
+  int64_t integers[kMaxRank];
+  Shape in, out;
+  int64_t strides[kMaxRank];
+  int64_t offset = 0;
+  bool fits(op::OpId id, const Shape& shape, const oar_attr_t& list) const {
+    if (op != id || n_integers != list.count || !(in == shape)) return false;
+    uint64_t differ = 0;
+    for (uint64_t i = 0; i < n_integers; ++i) differ |= uint64_t(integers[i] ^ list.value.ints[i]);
+    return differ == 0;
+  }
+};
+
 // The entries of one thread: eight ways a set, the least recently used goes.
 class Cache {
  public:
   Entry* find(const Key& key);
   // The last simple entry of an op, if it fits this call: most loops call one op with one signature again and again.
   Entry*& last(op::OpId op) { return last_[op % kLast]; }
+  LastView& last_view(op::OpId op) { return last_views_[op % kLastViews]; }
   bool current();  // what is here was chosen under today's plugins and settings; else it is dropped
   Entry* add(const Key& key, std::shared_ptr<Entry> entry);
   void remove(Entry* entry);
@@ -107,6 +125,8 @@ class Cache {
   uint64_t tick_ = 0, generation_ = 0;
   static constexpr int kLast = 256;
   Entry* last_[kLast] = {};
+  static constexpr int kLastViews = 32;
+  LastView last_views_[kLastViews];
 };
 
 // ---- placement.cc

@@ -42,6 +42,13 @@ oar_status_t call(op::OpId op, oar_tensor_t* const* in, size_t n_in, const oar_a
         return fail(Code::invalid_argument,
                     std::string(op::op_at(op).def->name) + ": the place for output " + std::to_string(i) + " is null.");
     OAR_TRACE_STOP(std::string("oar_") + op::op_at(op).def->name + ": from C, handles resolved");
+    if (n_outs == 1) {
+      Tensor one;
+      Status s = dispatch::call(op, inputs, int(n_in), attrs, n_attrs, &one, 1);
+      if (!s.ok()) return fail(s);
+      *outs[0] = one.defined() ? give(std::move(one)) : nullptr;
+      return OAR_OK;
+    }
     Tensor out[8];
     Status s = dispatch::call(op, inputs, int(n_in), attrs, n_attrs, out, int(n_outs));
     if (!s.ok()) return fail(s);

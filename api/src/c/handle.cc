@@ -1,6 +1,7 @@
 #include "api/src/c/handle.h"
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -76,7 +77,7 @@ oar_tensor_t* give(Tensor t) {
   list.pop_back();
   Slot& s = slot_at(index);
   s.tensor = t.impl();
-  detail::retain(s.tensor);
+  std::construct_at(&t);  // empty again without a release: the slot has its reference now
   uint32_t generation = s.generation.load(std::memory_order_relaxed) + 1;
   s.generation.store(generation, std::memory_order_release);
   return reinterpret_cast<oar_tensor_t*>(uint64_t(generation) << 32 | (uint64_t(index) + 1));

@@ -45,6 +45,23 @@ TEST(Tensor, ViewsShareElements) {
   EXPECT_EQ(expand(slice(x, {0, 0}, {2, 1}), {2, 4}).strides()[1], 0);
 }
 
+// The last view of an op is remembered: the next must not get it unless sizes and attributes are the same.
+TEST(Tensor, ViewsInARowAreEachTheirOwn) {
+  Tensor a = reshape(arange(24), {2, 3, 4}), b = reshape(arange(24), {4, 3, 2});
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(permute(a, {2, 1, 0}).shape(), Shape({4, 3, 2}));
+    EXPECT_EQ(permute(a, {0, 2, 1}).shape(), Shape({2, 4, 3}));
+    EXPECT_EQ(permute(a, {0, 2, 1}).contiguous().data_as<int64_t>()[1], 4);
+    EXPECT_EQ(permute(b, {0, 2, 1}).contiguous().data_as<int64_t>()[1], 2);
+    EXPECT_EQ(reshape(a, {6, -1}).shape(), Shape({6, 4}));
+    EXPECT_EQ(reshape(a, {-1}).shape(), Shape({24}));
+    EXPECT_EQ(reshape(slice(a, {0, 0, 0}, {2, 3, 2}), {-1}).shape(), Shape({12}));
+    EXPECT_EQ(reshape(a, {6, 4}).strides()[0], 4);
+    EXPECT_NE(error_of([&] { reshape(a, {5, -1}); }), "no error");
+    EXPECT_EQ(reshape(cast(a, DType::f32), {6, 4}).dtype(), DType::f32);
+  }
+}
+
 TEST(Tensor, BorrowedMemoryIsReleasedOnce) {
   static int released = 0;
   float values[] = {1, 2, 3, 4};
