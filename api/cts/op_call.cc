@@ -194,10 +194,15 @@ double elements_read(const Schema& schema, const Draw& draw, const std::vector<H
   return std::max(reads, 1.0);
 }
 
-Draw absolute(Draw draw) {
-  for (Operand& o : draw.inputs)
-    for (int64_t i = 0; o.present && is_float(o.dtype) && i < o.count(); ++i)
+// Numbers of the op's main type, integers that will promote too; indices keep their sign.
+Draw absolute(const Schema& schema, Draw draw) {
+  for (size_t k = 0; k < draw.inputs.size(); ++k) {
+    Operand& o = draw.inputs[k];
+    const OpOperand& about = schema.info.inputs[std::min(k, schema.info.inputs.size() - 1)];
+    if (!o.present || !(is_float(o.dtype) || about.spec.starts_with("["))) continue;
+    for (int64_t i = 0; i < o.count(); ++i)
       put_number(o.bytes.data(), o.dtype, i, std::fabs(get_number(o.bytes.data(), o.dtype, i)));
+  }
   return draw;
 }
 
@@ -263,7 +268,7 @@ Oracle oracle_of(const Schema& schema, const Draw& draw) {
   Oracle oracle;
   oracle.want = right_answer(schema, draw);
   if (schema.info.tolerance_of_absolutes) {
-    oracle.scale = right_answer(schema, absolute(draw));
+    oracle.scale = right_answer(schema, absolute(schema, draw));
     if (oracle.scale.size() != oracle.want.size()) oracle.scale.clear();
   }
   if (!schema.info.has_reference && !schema.info.is_view) round_in_between(draw, oracle);
