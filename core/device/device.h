@@ -140,7 +140,4 @@ Status copy_from_host(Stream& stream, const Block& to, uint64_t to_offset, const
 Status copy_to_host(Stream& stream, void* to, const Block& from, uint64_t from_offset, uint64_t bytes);
 oar_stream_t* stream_for(Stream& stream, Pack* pack);  // what a kernel of that pack is launched on
 
-// ---- loader.cc
-std::vector<PluginInfo> plugin_infos();
-
 }  // namespace oarlock

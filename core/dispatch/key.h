@@ -50,6 +50,11 @@ inline int operand_words(const TensorImpl* t, uint64_t* to) {
 inline void attribute_words(const oar_attr_t& a, Key& key) {
   key.push(uint64_t(a.type) | uint64_t(a.is_set) << 16 | a.count << 24);
   if (!a.is_set) return;
+  bool list = a.type == OAR_ATTR_STRING || a.type == OAR_ATTR_INTS || a.type == OAR_ATTR_FLOATS;
+  if (list && a.count && !a.value.ints) {  // a null list is for normalise to name
+    key.fits = false;
+    return;
+  }
   switch (a.type) {
     case OAR_ATTR_STRING:
       for (uint64_t at = 0; at < a.count && key.fits; at += 8) {

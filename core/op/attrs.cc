@@ -40,6 +40,8 @@ std::string number_text(double v) {
 
 std::string attribute_text(AttrKind kind, const oar_attr_t& v) {
   if (!v.is_set) return "none";
+  bool list_or_text = v.type == OAR_ATTR_STRING || v.type == OAR_ATTR_INTS || v.type == OAR_ATTR_FLOATS;
+  if (list_or_text && v.count && !v.value.ints) return "a null pointer";
   auto list = [&](auto item) {
     std::string t = "[";
     for (uint64_t i = 0; i < v.count && i < 20; ++i) t += (i ? ", " : "") + item(i);

@@ -26,7 +26,10 @@ void read_options(const T* from, T& out_options) {
 struct [[maybe_unused]] Operands : std::vector<oar_tensor_t*> {
   Operands(std::initializer_list<oar_tensor_t*> fixed, oar_tensor_t* const* more, size_t n)
       : std::vector<oar_tensor_t*>(fixed) {
-    insert(end(), more, more + n);
+    // A null list gives operands without a value; one that is too long is cut past where the call refuses it.
+    n = std::min<size_t>(n, 257);
+    if (more) insert(end(), more, more + n);
+    else resize(size() + n);
   }
 };
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <oarlock/app.h>
 
+#include <vector>
+
 namespace {
 
 oar_tensor_t* make(std::initializer_list<float> values, std::initializer_list<int64_t> shape) {
@@ -66,6 +68,30 @@ TEST(App, NullsWhereNoneIsAllowed) {
   size_t n = 0;
   EXPECT_EQ(oar_op_call(oar_text("add"), nullptr, 2, nullptr, 0, nullptr, 0, &n), OAR_INVALID_ARGUMENT);
   EXPECT_EQ(oar_setting_set(oar_text(nullptr), oar_text(nullptr)), OAR_INVALID_ARGUMENT);
+}
+
+// Lists and texts that are null though their length is not, in typed functions and by name.
+TEST(App, NullListsAreErrorsNotReads) {
+  oar_tensor_t *t = make({1, 2}, {2}), *out = nullptr;
+  oar_sum_options_t options = OAR_SUM_OPTIONS_INIT;
+  options.n_axes = 3;
+  EXPECT_EQ(oar_sum(t, &options, &out), OAR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(oar_error_text()).find("null pointer"), std::string::npos) << oar_error_text();
+  EXPECT_EQ(oar_reshape(t, nullptr, 3, &out), OAR_INVALID_ARGUMENT);
+  EXPECT_EQ(oar_full(nullptr, 2, 1, nullptr, &out), OAR_INVALID_ARGUMENT);
+  EXPECT_EQ(oar_concat(nullptr, 2, nullptr, &out), OAR_INVALID_ARGUMENT);
+  EXPECT_EQ(oar_concat(&t, 0, nullptr, &out), OAR_INVALID_ARGUMENT);
+  std::vector<oar_tensor_t*> many(1000, t);
+  EXPECT_EQ(oar_concat(many.data(), many.size(), nullptr, &out), OAR_INVALID_ARGUMENT);
+  oar_attr_t null_list = {OAR_ATTR_INTS, 1, 5, {.ints = nullptr}},
+             null_text = {OAR_ATTR_STRING, 1, 9, {.str = nullptr}};
+  oar_tensor_t* results[1];
+  size_t n = 0;
+  EXPECT_EQ(oar_op_call(oar_text("sum"), &t, 1, &null_list, 1, results, 1, &n), OAR_INVALID_ARGUMENT);
+  EXPECT_EQ(oar_op_call(oar_text("permute"), &t, 1, &null_list, 1, results, 1, &n), OAR_INVALID_ARGUMENT);
+  EXPECT_EQ(oar_op_call(oar_text("sum"), &t, 1, &null_text, 1, results, 1, &n), OAR_INVALID_ARGUMENT);
+  EXPECT_EQ(out, nullptr);
+  EXPECT_EQ(oar_tensor_release(t), OAR_OK);
 }
 
 TEST(App, SizesThatCannotBe) {
