@@ -6,6 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <oarlock/base/plugin.h>
+
 namespace oarlock::cli {
 
 // Keys stay in the order they were written.
@@ -20,6 +22,9 @@ void add_explain(CLI::App& app, int& out_exit);
 void add_settings(CLI::App& app, int& out_exit);
 void add_replay(CLI::App& app, int& out_exit);
 void add_cts(CLI::App& app, int& out_exit);
+
+// What is known of a plugin, for doctor and probe. state: in the words of the command.
+Json plugin_json(const PluginInfo& plugin, const char* state);
 
 // Prints with an indent of two; text that is no UTF-8 is replaced.
 void print_json(const Json& json);

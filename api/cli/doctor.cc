@@ -39,25 +39,6 @@ std::vector<std::string> openmp_runtimes() {
   return {found.begin(), found.end()};
 }
 
-Json plugin_json(const PluginInfo& p) {
-  return {{"path", p.path},
-          {"state", state_text(p.state)},
-          {"reason", p.reason},
-          {"origin", p.origin},
-          {"name", p.name},
-          {"vendor", p.vendor},
-          {"version", p.version},
-          {"build_target", p.build_target},
-          {"abi", {p.abi_min, p.abi_max}},
-          {"abi_minor", p.abi_minor},
-          {"tables", p.tables},
-          {"devices", p.devices},
-          {"packs", p.packs},
-          {"kernels", p.kernel_count},
-          {"warnings", p.warnings},
-          {"load_ms", p.load_ms}};
-}
-
 void run(bool json, int& out_exit) {
   std::vector<PluginInfo> found = plugins();
   std::vector<SearchFolder> folders = plugin_search_path();
@@ -83,7 +64,7 @@ void run(bool json, int& out_exit) {
     for (const SearchFolder& f : folders)
       j["search_path"].push_back({{"path", f.path}, {"origin", f.origin}, {"note", f.note}});
     j["plugins"] = Json::array();
-    for (const PluginInfo& p : found) j["plugins"].push_back(plugin_json(p));
+    for (const PluginInfo& p : found) j["plugins"].push_back(plugin_json(p, state_text(p.state)));
     j["devices"] = Json::array();
     for (const Device& d : devices()) j["devices"].push_back(d.name());
     j["openmp"] = openmp;

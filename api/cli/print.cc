@@ -47,4 +47,23 @@ std::string plugin_file(const std::string& given) {
                            "\nGive the path of the file, or add its folder to OARLOCK_BACKENDS.");
 }
 
+Json plugin_json(const PluginInfo& p, const char* state) {
+  return {{"path", p.path},
+          {"state", state},
+          {"reason", p.reason},
+          {"origin", p.origin},
+          {"name", p.name},
+          {"vendor", p.vendor},
+          {"version", p.version},
+          {"build_target", p.build_target},
+          {"abi", {p.abi_min, p.abi_max}},
+          {"abi_minor", p.abi_minor},
+          {"tables", p.tables},
+          {"devices", p.devices},
+          {"packs", p.packs},
+          {"kernels", p.kernel_count},
+          {"warnings", p.warnings},
+          {"load_ms", p.load_ms}};
+}
+
 }  // namespace oarlock::cli

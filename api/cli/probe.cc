@@ -14,22 +14,7 @@ void run(const std::string& file, int timeout_ms, bool json, int& out_exit) {
   bool loaded = p.state == PluginState::loaded;
   out_exit = loaded ? 0 : 1;
   const char* state = loaded ? "loads" : p.state == PluginState::refused ? "refused" : "failed";
-  if (json)
-    return print_json({{"path", p.path},
-                       {"state", state},
-                       {"reason", p.reason},
-                       {"name", p.name},
-                       {"vendor", p.vendor},
-                       {"version", p.version},
-                       {"build_target", p.build_target},
-                       {"abi", {p.abi_min, p.abi_max}},
-                       {"abi_minor", p.abi_minor},
-                       {"tables", p.tables},
-                       {"devices", p.devices},
-                       {"packs", p.packs},
-                       {"kernels", p.kernel_count},
-                       {"warnings", p.warnings},
-                       {"load_ms", p.load_ms}});
+  if (json) return print_json(plugin_json(p, state));
   fmt::print("{}\n", p.path);
   if (!p.name.empty()) {
     fmt::print("  {} {} by {}{}\n", p.name, p.version, p.vendor,
