@@ -161,6 +161,7 @@ Result<PluginFile> inspect_plugin_file(const std::string& path) {
     image.segments.push_back(p);
   }
   PluginFile out;
+  out.machine = machine_name(head.e_machine);
   for (const auto& p : image.segments) {
     if (p.p_type == PT_NOTE && !out.has_note && p.p_offset <= file.size && p.p_filesz <= file.size - p.p_offset)
       read_note(file, p, out);

@@ -13,6 +13,7 @@ void load_search_path();
 
 // What the file alone says. elf.cc
 struct PluginFile {
+  std::string machine;  // "x86-64", "aarch64", ...
   bool has_note = false;
   uint32_t abi_min = 0, abi_max = 0;
   std::vector<std::string> exports;  // defined dynamic symbols
@@ -25,8 +26,9 @@ Result<PluginFile> inspect_plugin_file(const std::string& path);
 // Refuses files and folders that others than root and this user could have written. search.cc
 Status check_owner(const std::string& path);
 std::vector<std::string> plugin_files(const std::string& folder);  // *.so, sorted
-// The JSON manifest beside a plugin (its path with .json for .so), if there is one: name, abi [min, max], architecture,
-// depends. Ok when there is none.
+// The JSON manifest beside a plugin (its path with .json for .so), if there is one: "abi" [lowest, highest],
+// "architecture", "sha256" of the file in hexadecimal, "depends" (library names); each optional. Ok when there is none.
+// manifest.cc
 Status check_manifest(const std::string& path, const PluginFile& file);
 
 }  // namespace oarlock

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "core/base/settings.h"
 #include "core/device/loader.h"
@@ -105,30 +103,6 @@ Status check_owner(const std::string& path) {
   std::string folder = folder_of(real);
   if (stat(folder.c_str(), &st) == 0 && (st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
     return {Code::refused, "everyone may write to its folder. Run: chmod o-w " + folder};
-  return {};
-}
-
-Status check_manifest(const std::string& path, const PluginFile& file) {
-  std::string name = path.substr(0, path.size() - 3) + ".json";
-  std::ifstream in(name);
-  if (!in) return {};
-  auto wrong = [&](const std::string& what) { return Status(Code::bad_data, "its manifest " + name + " " + what); };
-  auto json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded() || !json.is_object()) return wrong("is not a JSON object.");
-  if (auto abi = json.find("abi"); abi != json.end()) {
-    if (!abi->is_array() || abi->size() != 2 || !(*abi)[0].is_number_unsigned() || !(*abi)[1].is_number_unsigned())
-      return wrong("says no range: \"abi\" has to be [lowest, highest].");
-    uint32_t low = (*abi)[0], high = (*abi)[1];
-    if (file.has_note && (low != file.abi_min || high != file.abi_max))
-      return wrong("says ABI " + std::to_string(low) + "-" + std::to_string(high) + ", the file says " +
-                   std::to_string(file.abi_min) + "-" + std::to_string(file.abi_max) + ".");
-  }
-  if (auto depends = json.find("depends"); depends != json.end() && depends->is_array())
-    for (const auto& library : *depends) {
-      if (!library.is_string()) return wrong("names a dependency that is not a text.");
-      void* handle = dlopen(library.get<std::string>().c_str(), RTLD_LAZY | RTLD_LOCAL);
-      if (!handle) return wrong("needs " + library.get<std::string>() + ", which is not installed.");
-    }
   return {};
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <fstream>
 
 #include <oarlock/oarlock.h>
@@ -130,7 +131,7 @@ TEST(Loader, ASecondCopyIsRefused) {
 
 TEST(Loader, AManifestThatDisagreesIsAReason) {
   std::string copy = testing::TempDir() + "with_manifest.so", manifest = testing::TempDir() + "with_manifest.json";
-  std::filesystem::copy_file(plugin("wrong_answer"), copy, std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy_file(plugin("query_without_answer"), copy, std::filesystem::copy_options::overwrite_existing);
   chmod(copy.c_str(), 0755);
   auto reason = [&](const std::string& text) {
     std::ofstream(manifest) << text;
@@ -140,6 +141,23 @@ TEST(Loader, AManifestThatDisagreesIsAReason) {
   EXPECT_NE(reason("{\"abi\": [2, 3]}").find("says ABI 2-3, the file says 1"), std::string::npos);
   EXPECT_NE(reason("{\"abi\": 7}").find("[lowest, highest]"), std::string::npos);
   EXPECT_NE(reason("{\"depends\": [\"libnobodyhas.so.9\"]}").find("libnobodyhas.so.9"), std::string::npos);
+  EXPECT_NE(reason("{\"depends\": 3}").find("has to be an array"), std::string::npos);
+  EXPECT_NE(reason("{\"architecture\": \"s390x\"}").find("says architecture s390x, the file is built for"),
+            std::string::npos);
+  EXPECT_NE(reason("{\"sha256\": \"00ff\"}").find("says sha256 00ff, the file has "), std::string::npos);
+
+  // The digest by another program; one changed byte is noticed.
+  auto digest = [&] {
+    std::unique_ptr<FILE, int (*)(FILE*)> tool(popen(("sha256sum " + copy).c_str(), "r"), pclose);
+    char hex[65] = {};
+    return tool && fread(hex, 1, 64, tool.get()) == 64 ? std::string(hex) : std::string();
+  };
+  std::string right = digest();
+  ASSERT_EQ(right.size(), 64u);
+  std::string all = "{\"abi\": [1, 1], \"depends\": [\"libc.so.6\"], \"sha256\": \"" + right + "\"}";
+  EXPECT_NE(reason(all).find("gave no description"), std::string::npos) << reason(all);  // so the manifest was no bar
+  std::ofstream(copy, std::ios::app) << 'x';
+  EXPECT_NE(reason(all).find("it was changed or damaged"), std::string::npos);
   unlink(copy.c_str());
   unlink(manifest.c_str());
 }
