@@ -191,14 +191,16 @@ Tensor& Tensor::set_requires_grad(bool on) {
 }
 Tensor Tensor::grad() const {
   const TensorImpl& t = value(*this, "grad");
-  return t.autograd ? t.autograd->grad : Tensor();
+  if (!t.autograd) return {};
+  return t.autograd->kept ? *t.autograd->kept : t.autograd->grad;
 }
 void Tensor::set_grad(Tensor gradient) {
   value(*this, "set_grad");
   if (gradient.defined() && !(gradient.shape() == impl_->shape))
     throw Error(Code::invalid_argument, "set_grad: the gradient has shape " + oarlock::to_string(gradient.shape()) +
                                             ", the tensor " + oarlock::to_string(impl_->shape) + ".");
-  autograd_of(*impl_).grad = std::move(gradient);
+  Autograd& a = autograd_of(*impl_);
+  (a.kept ? *a.kept : a.grad) = std::move(gradient);
 }
 Tensor Tensor::detach() const {
   const TensorImpl& t = value(*this, "detach");
