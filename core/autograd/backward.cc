@@ -72,7 +72,7 @@ class Backward {
       try {
         run_hooks(*leaf->autograd->hooks, 0, gradient);
       } catch (const Error& e) { return {e.code(), std::string("backward: ") + e.what()}; }
-      OAR_TRY(accumulate(leaf->autograd->grad, gradient));
+      OAR_TRY(accumulate_leaf(*leaf, gradient));
     }
     return {};
   }
@@ -114,7 +114,13 @@ class Backward {
       hooked_leaves_.emplace_back(leaf, g);
       return {};
     }
-    return accumulate(a.grad, g);
+    return accumulate_leaf(*leaf, g);
+  }
+  // The first gradient lies as its leaf does, which is what optimiser steps are fast on.
+  Status accumulate_leaf(TensorImpl& leaf, const Tensor& g) {
+    Tensor& have = autograd_of(leaf).grad;
+    if (!have.defined() && leaf.contiguous && !g.is_contiguous()) return role::copy(g, &have);
+    return accumulate(have, g);
   }
 
   static std::string name_of(const Node& n) {
