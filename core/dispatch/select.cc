@@ -331,7 +331,8 @@ Status infer(const Call& c, Entry& e) {
   e.cast_to.assign(size_t(c.n_inputs), DType::none);
   for (int i = 0; i < c.n_inputs; ++i) {
     const op::Spec& s = c.op.rule.in[std::min(i, def.inputs.count - 1)];
-    if (!c.inputs[i] || s.type != 'v' || var[s.type_slot] == DType::none || var[s.type_slot] == types[i]) continue;
+    if (!c.inputs[i] || s.type != 'v' || s.wide || var[s.type_slot] == DType::none || var[s.type_slot] == types[i])
+      continue;
     e.cast_to[size_t(i)] = var[s.type_slot];
     cast = true;
   }
