@@ -28,6 +28,27 @@ class Operands {
 };
 }  // namespace
 
+Tensor abs(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::abs, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor acos(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::acos, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor acosh(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::acosh, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor add(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
@@ -44,9 +65,44 @@ Tensor arange(Dim length, DType dtype) {
   return out;
 }
 
+Tensor asin(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::asin, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor asinh(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::asinh, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
 void assign(const Tensor& target, const Tensor& value) {
   TensorImpl* const in[] = {target.impl(), value.impl()};
   throw_if(dispatch::call(op::id::assign, in, 2, nullptr, 0, nullptr, 0));
+}
+
+Tensor atan(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::atan, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor atan2(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::atan2, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor atanh(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::atanh, in, 1, nullptr, 0, &out, 1));
+  return out;
 }
 
 Tensor avg_pool(const Tensor& x, Integers kernel, Integers stride, Integers padding, Integers dilation,
@@ -102,12 +158,68 @@ BatchNormGradientResult batch_norm_gradient(const Tensor& dy, const Tensor& x, c
   return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
 }
 
+Tensor bitwise_and(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::bitwise_and, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor bitwise_invert(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::bitwise_invert, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor bitwise_left_shift(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::bitwise_left_shift, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor bitwise_or(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::bitwise_or, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor bitwise_right_shift(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::bitwise_right_shift, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor bitwise_xor(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::bitwise_xor, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor cast(const Tensor& x, DType dtype) {
   TensorImpl* const in[] = {x.impl()};
   const oar_attr_t attrs[] = {
       op::attr_dtype(dtype)};
   Tensor out;
   throw_if(dispatch::call(op::id::cast, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor ceil(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::ceil, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor clip(const Tensor& x, const Tensor& min, const Tensor& max) {
+  TensorImpl* const in[] = {x.impl(), min.impl(), max.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::clip, in, 3, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -169,6 +281,27 @@ Tensor copy(const Tensor& x) {
   return out;
 }
 
+Tensor copysign(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::copysign, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor cos(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::cos, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor cosh(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::cosh, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels) {
   TensorImpl* const in[] = {logits.impl(), labels.impl()};
   Tensor out;
@@ -184,6 +317,13 @@ Tensor diagonal(const Tensor& x, int64_t offset, int64_t axis1, int64_t axis2) {
       op::attr_integer(axis2)};
   Tensor out;
   throw_if(dispatch::call(op::id::diagonal, in, 1, attrs, 3, &out, 1));
+  return out;
+}
+
+Tensor digamma(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::digamma, in, 1, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -226,10 +366,24 @@ Tensor erf(const Tensor& x) {
   return out;
 }
 
+Tensor erf_inverse(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::erf_inverse, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor exp(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::exp, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor exp2(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::exp2, in, 1, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -239,6 +393,34 @@ Tensor expand(const Tensor& x, const Shape& shape) {
       op::attr_dims(shape)};
   Tensor out;
   throw_if(dispatch::call(op::id::expand, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor expm1(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::expm1, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor floor(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::floor, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor floor_divide(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::floor_divide, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor fmod(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::fmod, in, 2, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -282,6 +464,48 @@ Tensor greater_equal(const Tensor& a, const Tensor& b) {
   return out;
 }
 
+Tensor heaviside(const Tensor& x, const Tensor& value) {
+  TensorImpl* const in[] = {x.impl(), value.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::heaviside, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor hypot(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::hypot, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor isfinite(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::isfinite, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor isinf(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::isinf, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor isnan(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::isnan, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) {
+  TensorImpl* const in[] = {a.impl(), b.impl(), weight.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::lerp, in, 3, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor less(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
@@ -296,10 +520,38 @@ Tensor less_equal(const Tensor& a, const Tensor& b) {
   return out;
 }
 
+Tensor lgamma(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::lgamma, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor log(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::log, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor log10(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::log10, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor log1p(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::log1p, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor log2(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::log2, in, 1, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -309,6 +561,41 @@ Tensor log_softmax(const Tensor& x, int64_t axis) {
       op::attr_integer(axis)};
   Tensor out;
   throw_if(dispatch::call(op::id::log_softmax, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor logaddexp(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::logaddexp, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor logical_and(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::logical_and, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor logical_not(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::logical_not, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor logical_or(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::logical_or, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor logical_xor(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::logical_xor, in, 2, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -381,6 +668,17 @@ Tensor multiply(const Tensor& a, const Tensor& b) {
   return out;
 }
 
+Tensor nan_to_num(const Tensor& x, double nan, std::optional<double> posinf, std::optional<double> neginf) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(nan),
+      posinf ? op::attr_real(*posinf) : op::attr_none(OAR_ATTR_FLOAT),
+      neginf ? op::attr_real(*neginf) : op::attr_none(OAR_ATTR_FLOAT)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::nan_to_num, in, 1, attrs, 3, &out, 1));
+  return out;
+}
+
 Tensor negative(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
@@ -426,6 +724,22 @@ Tensor permute(const Tensor& x, Integers axes) {
   return out;
 }
 
+Tensor polygamma(const Tensor& x, int64_t order) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(order)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::polygamma, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor power(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::power, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor random_uniform(const Tensor& seed, const Shape& shape, DType dtype) {
   TensorImpl* const in[] = {seed.impl()};
   const oar_attr_t attrs[] = {
@@ -436,10 +750,24 @@ Tensor random_uniform(const Tensor& seed, const Shape& shape, DType dtype) {
   return out;
 }
 
+Tensor reciprocal(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::reciprocal, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor relu(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::relu, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor remainder(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::remainder, in, 2, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -449,6 +777,20 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
       op::attr_dims(shape)};
   Tensor out;
   throw_if(dispatch::call(op::id::reshape, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor round(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::round, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor rsqrt(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::rsqrt, in, 1, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -467,6 +809,27 @@ void sgd_update(const Tensor& parameter, const Tensor& gradient, const Tensor& r
       op::attr_real(weight_decay),
       op::attr_flag(nesterov)};
   throw_if(dispatch::call(op::id::sgd_update, in, 4, attrs, 3, nullptr, 0));
+}
+
+Tensor sign(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::sign, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor sin(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::sin, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor sinh(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::sinh, in, 1, nullptr, 0, &out, 1));
+  return out;
 }
 
 Tensor slice(const Tensor& x, const Shape& starts, const Shape& sizes, Integers steps) {
@@ -493,6 +856,13 @@ Tensor sqrt(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::sqrt, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor square(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::square, in, 1, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -543,6 +913,13 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
   return out;
 }
 
+Tensor tan(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::tan, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor tanh(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
@@ -556,6 +933,13 @@ Tensor transfer(const Tensor& x, int64_t device) {
       op::attr_integer(device)};
   Tensor out;
   throw_if(dispatch::call(op::id::transfer, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor trunc(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::trunc, in, 1, nullptr, 0, &out, 1));
   return out;
 }
 

@@ -2,37 +2,78 @@
 #include "core/op/table.h"
 
 namespace oarlock::op {
+namespace abs_ { extern const OpDef def; }
+namespace acos_ { extern const OpDef def; }
+namespace acosh_ { extern const OpDef def; }
 namespace add_ { extern const OpDef def; }
 namespace arange_ { extern const OpDef def; }
+namespace asin_ { extern const OpDef def; }
+namespace asinh_ { extern const OpDef def; }
 namespace assign_ { extern const OpDef def; }
+namespace atan_ { extern const OpDef def; }
+namespace atan2_ { extern const OpDef def; }
+namespace atanh_ { extern const OpDef def; }
 namespace avg_pool_ { extern const OpDef def; }
 namespace avg_pool_gradient_ { extern const OpDef def; }
 namespace batch_norm_ { extern const OpDef def; }
 namespace batch_norm_gradient_ { extern const OpDef def; }
+namespace bitwise_and_ { extern const OpDef def; }
+namespace bitwise_invert_ { extern const OpDef def; }
+namespace bitwise_left_shift_ { extern const OpDef def; }
+namespace bitwise_or_ { extern const OpDef def; }
+namespace bitwise_right_shift_ { extern const OpDef def; }
+namespace bitwise_xor_ { extern const OpDef def; }
 namespace cast_ { extern const OpDef def; }
+namespace ceil_ { extern const OpDef def; }
+namespace clip_ { extern const OpDef def; }
 namespace concat_ { extern const OpDef def; }
 namespace conv_ { extern const OpDef def; }
 namespace conv_input_gradient_ { extern const OpDef def; }
 namespace conv_weight_gradient_ { extern const OpDef def; }
 namespace copy_ { extern const OpDef def; }
+namespace copysign_ { extern const OpDef def; }
+namespace cos_ { extern const OpDef def; }
+namespace cosh_ { extern const OpDef def; }
 namespace cross_entropy_ { extern const OpDef def; }
 namespace diagonal_ { extern const OpDef def; }
+namespace digamma_ { extern const OpDef def; }
 namespace dim_value_ { extern const OpDef def; }
 namespace divide_ { extern const OpDef def; }
 namespace dropout_ { extern const OpDef def; }
 namespace equal_ { extern const OpDef def; }
 namespace erf_ { extern const OpDef def; }
+namespace erf_inverse_ { extern const OpDef def; }
 namespace exp_ { extern const OpDef def; }
+namespace exp2_ { extern const OpDef def; }
 namespace expand_ { extern const OpDef def; }
+namespace expm1_ { extern const OpDef def; }
+namespace floor_ { extern const OpDef def; }
+namespace floor_divide_ { extern const OpDef def; }
+namespace fmod_ { extern const OpDef def; }
 namespace full_ { extern const OpDef def; }
 namespace full_like_ { extern const OpDef def; }
 namespace gather_ { extern const OpDef def; }
 namespace greater_ { extern const OpDef def; }
 namespace greater_equal_ { extern const OpDef def; }
+namespace heaviside_ { extern const OpDef def; }
+namespace hypot_ { extern const OpDef def; }
+namespace isfinite_ { extern const OpDef def; }
+namespace isinf_ { extern const OpDef def; }
+namespace isnan_ { extern const OpDef def; }
+namespace lerp_ { extern const OpDef def; }
 namespace less_ { extern const OpDef def; }
 namespace less_equal_ { extern const OpDef def; }
+namespace lgamma_ { extern const OpDef def; }
 namespace log_ { extern const OpDef def; }
+namespace log10_ { extern const OpDef def; }
+namespace log1p_ { extern const OpDef def; }
+namespace log2_ { extern const OpDef def; }
 namespace log_softmax_ { extern const OpDef def; }
+namespace logaddexp_ { extern const OpDef def; }
+namespace logical_and_ { extern const OpDef def; }
+namespace logical_not_ { extern const OpDef def; }
+namespace logical_or_ { extern const OpDef def; }
+namespace logical_xor_ { extern const OpDef def; }
 namespace matmul_ { extern const OpDef def; }
 namespace matrix_transpose_ { extern const OpDef def; }
 namespace max_ { extern const OpDef def; }
@@ -41,63 +82,117 @@ namespace maximum_ { extern const OpDef def; }
 namespace mean_ { extern const OpDef def; }
 namespace minimum_ { extern const OpDef def; }
 namespace multiply_ { extern const OpDef def; }
+namespace nan_to_num_ { extern const OpDef def; }
 namespace negative_ { extern const OpDef def; }
 namespace not_equal_ { extern const OpDef def; }
 namespace one_hot_ { extern const OpDef def; }
 namespace pad_ { extern const OpDef def; }
 namespace permute_ { extern const OpDef def; }
+namespace polygamma_ { extern const OpDef def; }
+namespace power_ { extern const OpDef def; }
 namespace random_uniform_ { extern const OpDef def; }
+namespace reciprocal_ { extern const OpDef def; }
 namespace relu_ { extern const OpDef def; }
+namespace remainder_ { extern const OpDef def; }
 namespace reshape_ { extern const OpDef def; }
+namespace round_ { extern const OpDef def; }
+namespace rsqrt_ { extern const OpDef def; }
 namespace scatter_add_ { extern const OpDef def; }
 namespace sgd_update_ { extern const OpDef def; }
+namespace sign_ { extern const OpDef def; }
+namespace sin_ { extern const OpDef def; }
+namespace sinh_ { extern const OpDef def; }
 namespace slice_ { extern const OpDef def; }
 namespace softmax_ { extern const OpDef def; }
 namespace sqrt_ { extern const OpDef def; }
+namespace square_ { extern const OpDef def; }
 namespace squeeze_ { extern const OpDef def; }
 namespace strided_slice_ { extern const OpDef def; }
 namespace subtract_ { extern const OpDef def; }
 namespace sum_ { extern const OpDef def; }
 namespace sum_to_ { extern const OpDef def; }
+namespace tan_ { extern const OpDef def; }
 namespace tanh_ { extern const OpDef def; }
 namespace transfer_ { extern const OpDef def; }
+namespace trunc_ { extern const OpDef def; }
 namespace unsqueeze_ { extern const OpDef def; }
 namespace where_ { extern const OpDef def; }
 namespace windows_ { extern const OpDef def; }
 
 std::span<const OpDef* const> builtin_ops() {
   static constexpr const OpDef* kOps[] = {
+      &abs_::def,
+      &acos_::def,
+      &acosh_::def,
       &add_::def,
       &arange_::def,
+      &asin_::def,
+      &asinh_::def,
       &assign_::def,
+      &atan_::def,
+      &atan2_::def,
+      &atanh_::def,
       &avg_pool_::def,
       &avg_pool_gradient_::def,
       &batch_norm_::def,
       &batch_norm_gradient_::def,
+      &bitwise_and_::def,
+      &bitwise_invert_::def,
+      &bitwise_left_shift_::def,
+      &bitwise_or_::def,
+      &bitwise_right_shift_::def,
+      &bitwise_xor_::def,
       &cast_::def,
+      &ceil_::def,
+      &clip_::def,
       &concat_::def,
       &conv_::def,
       &conv_input_gradient_::def,
       &conv_weight_gradient_::def,
       &copy_::def,
+      &copysign_::def,
+      &cos_::def,
+      &cosh_::def,
       &cross_entropy_::def,
       &diagonal_::def,
+      &digamma_::def,
       &dim_value_::def,
       &divide_::def,
       &dropout_::def,
       &equal_::def,
       &erf_::def,
+      &erf_inverse_::def,
       &exp_::def,
+      &exp2_::def,
       &expand_::def,
+      &expm1_::def,
+      &floor_::def,
+      &floor_divide_::def,
+      &fmod_::def,
       &full_::def,
       &full_like_::def,
       &gather_::def,
       &greater_::def,
       &greater_equal_::def,
+      &heaviside_::def,
+      &hypot_::def,
+      &isfinite_::def,
+      &isinf_::def,
+      &isnan_::def,
+      &lerp_::def,
       &less_::def,
       &less_equal_::def,
+      &lgamma_::def,
       &log_::def,
+      &log10_::def,
+      &log1p_::def,
+      &log2_::def,
       &log_softmax_::def,
+      &logaddexp_::def,
+      &logical_and_::def,
+      &logical_not_::def,
+      &logical_or_::def,
+      &logical_xor_::def,
       &matmul_::def,
       &matrix_transpose_::def,
       &max_::def,
@@ -106,31 +201,44 @@ std::span<const OpDef* const> builtin_ops() {
       &mean_::def,
       &minimum_::def,
       &multiply_::def,
+      &nan_to_num_::def,
       &negative_::def,
       &not_equal_::def,
       &one_hot_::def,
       &pad_::def,
       &permute_::def,
+      &polygamma_::def,
+      &power_::def,
       &random_uniform_::def,
+      &reciprocal_::def,
       &relu_::def,
+      &remainder_::def,
       &reshape_::def,
+      &round_::def,
+      &rsqrt_::def,
       &scatter_add_::def,
       &sgd_update_::def,
+      &sign_::def,
+      &sin_::def,
+      &sinh_::def,
       &slice_::def,
       &softmax_::def,
       &sqrt_::def,
+      &square_::def,
       &squeeze_::def,
       &strided_slice_::def,
       &subtract_::def,
       &sum_::def,
       &sum_to_::def,
+      &tan_::def,
       &tanh_::def,
       &transfer_::def,
+      &trunc_::def,
       &unsqueeze_::def,
       &where_::def,
       &windows_::def,
       nullptr};
-  return {kOps, 62};
+  return {kOps, 116};
 }
 
 }  // namespace oarlock::op

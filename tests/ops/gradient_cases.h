@@ -11,6 +11,7 @@ struct GradientCase {
   In inputs;
 };
 std::vector<GradientCase> nn_gradient_cases();  // nn_gradient_test.cc
+std::vector<GradientCase> math_gradient_cases();
 
 inline Function one(Tensor (*f)(const Tensor&)) {
   return [f](const In& x) { return In{f(x[0])}; };

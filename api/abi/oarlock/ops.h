@@ -17,6 +17,21 @@ extern "C" {
 typedef struct oar_tensor oar_tensor_t;
 #endif
 
+/* Absolute value. The lowest integer stays as it is; the gradient at 0 is 0.
+ * x [...] -> out [...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_abs(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* Arc cosine, from 0 to pi; NaN outside -1 to 1.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_acos(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* Inverse hyperbolic cosine, not negative; NaN below 1.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_acosh(oar_tensor_t* x, oar_tensor_t** out_out);
+
 /* a + b. Integers wrap.
  * a [...], b [...] -> out [...]
  * T: integers and floats; mixed dtypes promote */
@@ -33,10 +48,35 @@ typedef struct oar_arange_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_arange(int64_t length, const oar_arange_options_t* options,
     oar_tensor_t** out_out);
 
+/* Arc sine, from -pi/2 to pi/2; NaN outside -1 to 1.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_asin(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* Inverse hyperbolic sine.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_asinh(oar_tensor_t* x, oar_tensor_t** out_out);
+
 /* Writes value into target, whose version rises. The only op that writes to an operand.
  * target [*S] (mutated), value [*S] -> nothing
  * T: any dtype */
 OAR_EXPORT oar_status_t OAR_CALL oar_assign(oar_tensor_t* target, oar_tensor_t* value);
+
+/* Arc tangent, from -pi/2 to pi/2.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_atan(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* The angle of the point (b, a), from -pi to pi, counted from the axis of b; the signs of both tell the quadrant.
+ * a [...], b [...] -> out [...]
+ * T: floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_atan2(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* Inverse hyperbolic tangent; infinite at 1 and -1, NaN beyond.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_atanh(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* Mean of each window that slides over the axes behind [N, C]. count_include_pad: over the elements and the
  *   padding, which is 0, else over the elements alone; what ceil_mode lets a window reach over the padding is never
@@ -117,12 +157,56 @@ OAR_EXPORT oar_status_t OAR_CALL oar_batch_norm_gradient(oar_tensor_t* dy, oar_t
     oar_tensor_t* inverse_std, oar_tensor_t* scale, const oar_batch_norm_gradient_options_t* options,
     oar_tensor_t** out_dx, oar_tensor_t** out_dscale, oar_tensor_t** out_dbias);
 
+/* The bits that are set in both.
+ * a [...], b [...] -> out [...]
+ * T: bool and integers; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_bitwise_and(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* Every bit turned around: -1 - x, or the largest number minus x where there is no sign.
+ * x [...] -> out [...]
+ * T: bool and integers */
+OAR_EXPORT oar_status_t OAR_CALL oar_bitwise_invert(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* a with its bits moved up by b places, zeros in their stead; 0 where b is negative or not below the number of
+ *   bits.
+ * a [...], b [...] -> out [...]
+ * T: integers; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_bitwise_left_shift(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* The bits that are set in a, b or both.
+ * a [...], b [...] -> out [...]
+ * T: bool and integers; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_bitwise_or(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* a with its bits moved down by b places, its sign in their stead; only the sign is left where b is negative or not
+ *   below the number of bits.
+ * a [...], b [...] -> out [...]
+ * T: integers; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_bitwise_right_shift(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* The bits that are set in one of a and b.
+ * a [...], b [...] -> out [...]
+ * T: bool and integers; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_bitwise_xor(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
 /* x in another dtype. Float to integer truncates toward zero; out of range it saturates, and NaN becomes 0, on
  *   every device alike. Integer to integer wraps. To a float: to nearest, ties to even. To bool: x != 0.
  * x [*S] -> out dtype[*S]
  * T: any dtype
  * dtype: dtype */
 OAR_EXPORT oar_status_t OAR_CALL oar_cast(oar_tensor_t* x, uint32_t dtype, oar_tensor_t** out_out);
+
+/* The least whole number that is not below x. Integers stay. The gradient is 0.
+ * x [...] -> out [...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_ceil(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* x where it lies between min and max, else the nearer of them; NaN stays, and max wins where it is below min. At
+ *   the limits x gets the gradient.
+ * x [...], min [...] (optional), max [...] (optional) -> out [...]
+ * T: integers and floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_clip(oar_tensor_t* x, oar_tensor_t* min, oar_tensor_t* max,
+    oar_tensor_t** out_out);
 
 /* The operands one after another along an axis; their other sizes agree.
  * xs [*_] ... -> out [*R]
@@ -197,6 +281,21 @@ OAR_EXPORT oar_status_t OAR_CALL oar_conv_weight_gradient(oar_tensor_t* dy, oar_
  * T: any dtype */
 OAR_EXPORT oar_status_t OAR_CALL oar_copy(oar_tensor_t* x, oar_tensor_t** out_out);
 
+/* a with the sign of b, also of its zeros. A NaN in b counts as positive.
+ * a [...], b [...] -> out [...]
+ * T: floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_copysign(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* Cosine of x in radians; NaN at infinity.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_cos(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* Hyperbolic cosine.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_cosh(oar_tensor_t* x, oar_tensor_t** out_out);
+
 /* Minus the logarithm of the probability that softmax over the last axis gives to each label. A label outside
  *   0..C-1 is an error.
  * logits [*B, C], labels I[*B] (constant, values 0..C-1) -> out [*B], log_probabilities [*B, C] (hidden)
@@ -217,6 +316,11 @@ typedef struct oar_diagonal_options {
 #define OAR_DIAGONAL_OPTIONS_INIT { sizeof(oar_diagonal_options_t), 0, -2, -1 }
 OAR_EXPORT oar_status_t OAR_CALL oar_diagonal(oar_tensor_t* x, const oar_diagonal_options_t* options,
     oar_tensor_t** out_out);
+
+/* The derivative of lgamma; NaN at the negative whole numbers, -infinity at 0.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_digamma(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* A size as an element: what a rule computes with where the size is known only when the program runs.
  * nothing -> out dtype[]
@@ -256,10 +360,20 @@ OAR_EXPORT oar_status_t OAR_CALL oar_equal(oar_tensor_t* a, oar_tensor_t* b, oar
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_erf(oar_tensor_t* x, oar_tensor_t** out_out);
 
+/* The x whose error function it is: erf(out) = x; infinite at 1 and -1, NaN beyond.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_erf_inverse(oar_tensor_t* x, oar_tensor_t** out_out);
+
 /* e to the power x.
  * x [...] -> out [...]
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_exp(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* 2 to the power x.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_exp2(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* x broadcast to shape; -1 keeps a size. The result shares x's elements, repeated axes by a stride of 0.
  * x [...] -> out [*shape]
@@ -267,6 +381,27 @@ OAR_EXPORT oar_status_t OAR_CALL oar_exp(oar_tensor_t* x, oar_tensor_t** out_out
  * shape: sizes */
 OAR_EXPORT oar_status_t OAR_CALL oar_expand(oar_tensor_t* x, const int64_t* shape, size_t n_shape,
     oar_tensor_t** out_out);
+
+/* exp(x) - 1, exact near 0.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_expm1(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* The greatest whole number that is not above x. Integers stay. The gradient is 0.
+ * x [...] -> out [...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_floor(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* a / b rounded down. An integer divided by 0 is an error; the lowest one by -1 wraps to itself. Floats: as NumPy,
+ *   by way of the remainder. The gradient is 0.
+ * a [...], b [...] (values not 0) -> out [...]
+ * T: integers and floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_floor_divide(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* What a / b rounded toward 0 leaves, with a's sign, as C's fmod and %. An integer divided by 0 is an error.
+ * a [...], b [...] (values not 0) -> out [...]
+ * T: integers and floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_fmod(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
 
 /* A tensor whose elements all are value, converted as cast does.
  * nothing -> out dtype[*shape]
@@ -301,6 +436,37 @@ OAR_EXPORT oar_status_t OAR_CALL oar_greater(oar_tensor_t* a, oar_tensor_t* b, o
  * T: integers and floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_greater_equal(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
 
+/* 0 where x is negative, 1 where it is positive, value at 0; NaN stays.
+ * x [...], value [...] -> out [...]
+ * T: floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_heaviside(oar_tensor_t* x, oar_tensor_t* value, oar_tensor_t** out_out);
+
+/* sqrt(a*a + b*b) without overflow on the way; infinite where either is. The gradient at 0 is 0.
+ * a [...], b [...] -> out [...]
+ * T: floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_hypot(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* True where x is neither infinite nor NaN.
+ * x [...] -> out bool[...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_isfinite(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* True where x is infinite, of either sign.
+ * x [...] -> out bool[...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_isinf(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* True where x is NaN; an integer never is.
+ * x [...] -> out bool[...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_isnan(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* From a, where weight is 0, to b, where it is 1, both exactly: a + weight * (b - a).
+ * a [...], b [...], weight [...] -> out [...]
+ * T: floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_lerp(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t* weight,
+    oar_tensor_t** out_out);
+
 /* a < b, element by element. False where either is NaN.
  * a [...], b [...] -> out bool[...]
  * T: integers and floats; mixed dtypes promote */
@@ -311,10 +477,30 @@ OAR_EXPORT oar_status_t OAR_CALL oar_less(oar_tensor_t* a, oar_tensor_t* b, oar_
  * T: integers and floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_less_equal(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
 
+/* Logarithm of the absolute value of the gamma function; infinite at 0 and the negative whole numbers.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_lgamma(oar_tensor_t* x, oar_tensor_t** out_out);
+
 /* Natural logarithm; -infinity at 0, NaN below.
  * x [...] -> out [...]
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_log(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* Logarithm to base 10; -infinity at 0, NaN below.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_log10(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* log(1 + x), exact near 0; -infinity at -1, NaN below.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_log1p(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* Logarithm to base 2; -infinity at 0, NaN below.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_log2(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* Logarithm of softmax along an axis, computed without leaving the logarithm: x - max - log(sum(exp(x - max))).
  * x [*S] -> out [*S]
@@ -326,6 +512,31 @@ typedef struct oar_log_softmax_options {
 #define OAR_LOG_SOFTMAX_OPTIONS_INIT { sizeof(oar_log_softmax_options_t), -1 }
 OAR_EXPORT oar_status_t OAR_CALL oar_log_softmax(oar_tensor_t* x, const oar_log_softmax_options_t* options,
     oar_tensor_t** out_out);
+
+/* log(exp(a) + exp(b)), computed without leaving the logarithm.
+ * a [...], b [...] -> out [...]
+ * T: floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_logaddexp(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* True where a and b are.
+ * a [...], b [...] -> out [...]
+ * T: bool */
+OAR_EXPORT oar_status_t OAR_CALL oar_logical_and(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* True where x is false.
+ * x [...] -> out [...]
+ * T: bool */
+OAR_EXPORT oar_status_t OAR_CALL oar_logical_not(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* True where a or b is.
+ * a [...], b [...] -> out [...]
+ * T: bool */
+OAR_EXPORT oar_status_t OAR_CALL oar_logical_or(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* True where one of a and b is.
+ * a [...], b [...] -> out [...]
+ * T: bool */
+OAR_EXPORT oar_status_t OAR_CALL oar_logical_xor(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
 
 /* Matrix product of the last two axes; the axes before them broadcast. Integers wrap.
  * a [..., M, K], b [..., K, N] -> out [..., M, N]
@@ -398,6 +609,22 @@ OAR_EXPORT oar_status_t OAR_CALL oar_minimum(oar_tensor_t* a, oar_tensor_t* b, o
  * T: integers and floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_multiply(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
 
+/* x with finite numbers in place of NaN and infinities; those of the infinities are, unless given, the largest and
+ *   the lowest of the dtype.
+ * x [...] -> out [...]
+ * T: floats */
+typedef struct oar_nan_to_num_options {
+  uint32_t struct_size;
+  double nan;                            /* number; default 0 */
+  double posinf;                         /* number; may be none */
+  int32_t has_posinf;
+  double neginf;                         /* number; may be none */
+  int32_t has_neginf;
+} oar_nan_to_num_options_t;
+#define OAR_NAN_TO_NUM_OPTIONS_INIT { sizeof(oar_nan_to_num_options_t), 0, 0, 0, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_nan_to_num(oar_tensor_t* x, const oar_nan_to_num_options_t* options,
+    oar_tensor_t** out_out);
+
 /* -x. Keeps the sign of zero; integers wrap, so the lowest stays as it is.
  * x [...] -> out [...]
  * T: integers and floats */
@@ -442,6 +669,22 @@ OAR_EXPORT oar_status_t OAR_CALL oar_pad(oar_tensor_t* x, const int64_t* before,
 OAR_EXPORT oar_status_t OAR_CALL oar_permute(oar_tensor_t* x, const int64_t* axes, size_t n_axes,
     oar_tensor_t** out_out);
 
+/* The order-th derivative of digamma. Infinite at 0 and the negative whole numbers.
+ * x [...] -> out [...]
+ * T: floats */
+typedef struct oar_polygamma_options {
+  uint32_t struct_size;
+  int64_t order;                         /* integer; at least 1; default 1 */
+} oar_polygamma_options_t;
+#define OAR_POLYGAMMA_OPTIONS_INIT { sizeof(oar_polygamma_options_t), 1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_polygamma(oar_tensor_t* x, const oar_polygamma_options_t* options,
+    oar_tensor_t** out_out);
+
+/* a to the power b. Integers wrap; one to a negative power is 0, but 1 and -1 keep their size.
+ * a [...], b [...] -> out [...]
+ * T: integers and floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_power(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
 /* Numbers from [0, 1), a function of seed and place alone. seed holds a key and an offset; whoever draws again
  *   takes another offset. Element i is word i mod 4 (f64: words 2i and 2i+1) of Philox4x32-10 with key seed[0] and
  *   counter (i div 4, seed[1]): the upper 24 bits times 2^-24 (53 bits times 2^-53); f16 and bf16 are those of f32,
@@ -456,10 +699,21 @@ typedef struct oar_random_uniform_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_random_uniform(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,
     const oar_random_uniform_options_t* options, oar_tensor_t** out_out);
 
+/* 1 / x.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_reciprocal(oar_tensor_t* x, oar_tensor_t** out_out);
+
 /* x where it is positive, else 0; NaN stays. The gradient at 0 is 0.
  * x [...] -> out [...]
  * T: integers and floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_relu(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* What a / b rounded down leaves, with b's sign. An integer divided by 0 is an error; the lowest one by -1 leaves
+ *   0. Floats by 0 give NaN.
+ * a [...], b [...] (values not 0) -> out [...]
+ * T: integers and floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_remainder(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
 
 /* The same elements, row-major, in another shape. One size may be -1: what the others leave. The result shares x's
  *   elements where strides can say it.
@@ -468,6 +722,16 @@ OAR_EXPORT oar_status_t OAR_CALL oar_relu(oar_tensor_t* x, oar_tensor_t** out_ou
  * shape: sizes */
 OAR_EXPORT oar_status_t OAR_CALL oar_reshape(oar_tensor_t* x, const int64_t* shape, size_t n_shape,
     oar_tensor_t** out_out);
+
+/* The nearest whole number; halves go to the even one. Integers stay. The gradient is 0.
+ * x [...] -> out [...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_round(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* 1 / sqrt(x); NaN below 0, infinity at 0.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_rsqrt(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* x with updates added to its rows: out[index[j], ...] += updates[j, ...]. Rows that meet are all added. Negative
  *   indices count from the end; one out of range is an error.
@@ -491,6 +755,21 @@ typedef struct oar_sgd_update_options {
 #define OAR_SGD_UPDATE_OPTIONS_INIT { sizeof(oar_sgd_update_options_t), 0.9, 0, 0 }
 OAR_EXPORT oar_status_t OAR_CALL oar_sgd_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
     oar_tensor_t* rate, oar_tensor_t* momentum, const oar_sgd_update_options_t* options);
+
+/* -1 where x is negative, 1 where it is positive, 0 at 0; NaN stays.
+ * x [...] -> out [...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_sign(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* Sine of x in radians; NaN at infinity.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_sin(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* Hyperbolic sine.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_sinh(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* sizes[i] elements of axis i from starts[i] on, every steps[i]-th; a negative step walks backwards. The result
  *   shares x's elements unless a step is negative.
@@ -522,6 +801,11 @@ OAR_EXPORT oar_status_t OAR_CALL oar_softmax(oar_tensor_t* x, const oar_softmax_
  * x [...] -> out [...]
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_sqrt(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* x * x. Integers wrap.
+ * x [...] -> out [...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_square(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* x without the given axes, each of size 1. The result shares x's elements.
  * x [*S] -> out [*R]
@@ -572,6 +856,11 @@ OAR_EXPORT oar_status_t OAR_CALL oar_sum(oar_tensor_t* x, const oar_sum_options_
 OAR_EXPORT oar_status_t OAR_CALL oar_sum_to(oar_tensor_t* x, const int64_t* shape, size_t n_shape,
     oar_tensor_t** out_out);
 
+/* Tangent of x in radians; NaN at infinity.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_tan(oar_tensor_t* x, oar_tensor_t** out_out);
+
 /* Hyperbolic tangent.
  * x [...] -> out [...]
  * T: floats */
@@ -582,6 +871,11 @@ OAR_EXPORT oar_status_t OAR_CALL oar_tanh(oar_tensor_t* x, oar_tensor_t** out_ou
  * T: any dtype
  * device: integer; at least 0 */
 OAR_EXPORT oar_status_t OAR_CALL oar_transfer(oar_tensor_t* x, int64_t device, oar_tensor_t** out_out);
+
+/* x without its fraction: the nearest whole number toward 0. Integers stay. The gradient is 0.
+ * x [...] -> out [...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_trunc(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* x with new axes of size 1; axes say where they are in the result, negative ones from its end. The result shares
  *   x's elements.

@@ -36,6 +36,24 @@ struct [[maybe_unused]] Operands : std::vector<oar_tensor_t*> {
 
 extern "C" {
 
+oar_status_t OAR_CALL oar_abs(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::abs, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_acos(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::acos, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_acosh(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::acosh, in, 1, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_add(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
@@ -51,9 +69,39 @@ oar_status_t OAR_CALL oar_arange(int64_t length, const oar_arange_options_t* opt
   return call(op::id::arange, nullptr, 0, attrs, 2, out, 1);
 }
 
+oar_status_t OAR_CALL oar_asin(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::asin, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_asinh(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::asinh, in, 1, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_assign(oar_tensor_t* target, oar_tensor_t* value) {
   oar_tensor_t* const in[] = {target, value};
   return call(op::id::assign, in, 2, nullptr, 0, nullptr, 0);
+}
+
+oar_status_t OAR_CALL oar_atan(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::atan, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_atan2(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::atan2, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_atanh(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::atanh, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_avg_pool(oar_tensor_t* x, const int64_t* kernel, size_t n_kernel,
@@ -100,11 +148,60 @@ oar_status_t OAR_CALL oar_batch_norm_gradient(oar_tensor_t* dy, oar_tensor_t* x,
   return call(op::id::batch_norm_gradient, in, 5, attrs, 1, out, 3);
 }
 
+oar_status_t OAR_CALL oar_bitwise_and(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::bitwise_and, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_bitwise_invert(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::bitwise_invert, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_bitwise_left_shift(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::bitwise_left_shift, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_bitwise_or(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::bitwise_or, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_bitwise_right_shift(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::bitwise_right_shift, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_bitwise_xor(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::bitwise_xor, in, 2, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_cast(oar_tensor_t* x, uint32_t dtype, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   const oar_attr_t attrs[] = {c::dtype(dtype)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::cast, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_ceil(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::ceil, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_clip(oar_tensor_t* x, oar_tensor_t* min, oar_tensor_t* max,
+    oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x, min, max};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::clip, in, 3, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_concat(oar_tensor_t* const* xs, size_t n_xs,
@@ -152,6 +249,24 @@ oar_status_t OAR_CALL oar_copy(oar_tensor_t* x, oar_tensor_t** out_out) {
   return call(op::id::copy, in, 1, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_copysign(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::copysign, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_cos(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::cos, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_cosh(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::cosh, in, 1, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_cross_entropy(oar_tensor_t* logits, oar_tensor_t* labels,
     oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {logits, labels};
@@ -167,6 +282,12 @@ oar_status_t OAR_CALL oar_diagonal(oar_tensor_t* x, const oar_diagonal_options_t
   const oar_attr_t attrs[] = {op::attr_integer(o.offset), op::attr_integer(o.axis1), op::attr_integer(o.axis2)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::diagonal, in, 1, attrs, 3, out, 1);
+}
+
+oar_status_t OAR_CALL oar_digamma(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::digamma, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_dim_value(int64_t dim, const oar_dim_value_options_t* options,
@@ -206,10 +327,22 @@ oar_status_t OAR_CALL oar_erf(oar_tensor_t* x, oar_tensor_t** out_out) {
   return call(op::id::erf, in, 1, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_erf_inverse(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::erf_inverse, in, 1, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_exp(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::exp, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_exp2(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::exp2, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_expand(oar_tensor_t* x, const int64_t* shape, size_t n_shape,
@@ -218,6 +351,30 @@ oar_status_t OAR_CALL oar_expand(oar_tensor_t* x, const int64_t* shape, size_t n
   const oar_attr_t attrs[] = {given(integers(shape, n_shape))};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::expand, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_expm1(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::expm1, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_floor(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::floor, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_floor_divide(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::floor_divide, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_fmod(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::fmod, in, 2, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_full(const int64_t* shape, size_t n_shape, double value,
@@ -254,6 +411,43 @@ oar_status_t OAR_CALL oar_greater_equal(oar_tensor_t* a, oar_tensor_t* b, oar_te
   return call(op::id::greater_equal, in, 2, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_heaviside(oar_tensor_t* x, oar_tensor_t* value, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x, value};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::heaviside, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_hypot(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::hypot, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_isfinite(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::isfinite, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_isinf(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::isinf, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_isnan(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::isnan, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_lerp(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t* weight,
+    oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b, weight};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::lerp, in, 3, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_less(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
@@ -266,10 +460,34 @@ oar_status_t OAR_CALL oar_less_equal(oar_tensor_t* a, oar_tensor_t* b, oar_tenso
   return call(op::id::less_equal, in, 2, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_lgamma(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::lgamma, in, 1, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_log(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::log, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_log10(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::log10, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_log1p(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::log1p, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_log2(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::log2, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_log_softmax(oar_tensor_t* x, const oar_log_softmax_options_t* options,
@@ -280,6 +498,36 @@ oar_status_t OAR_CALL oar_log_softmax(oar_tensor_t* x, const oar_log_softmax_opt
   const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::log_softmax, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_logaddexp(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::logaddexp, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_logical_and(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::logical_and, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_logical_not(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::logical_not, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_logical_or(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::logical_or, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_logical_xor(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::logical_xor, in, 2, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_matmul(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
@@ -340,6 +588,16 @@ oar_status_t OAR_CALL oar_multiply(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_
   return call(op::id::multiply, in, 2, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_nan_to_num(oar_tensor_t* x, const oar_nan_to_num_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_nan_to_num_options_t o = OAR_NAN_TO_NUM_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_real(o.nan), o.has_posinf ? op::attr_real(o.posinf) : op::attr_none(op::attr_real(o.posinf).type), o.has_neginf ? op::attr_real(o.neginf) : op::attr_none(op::attr_real(o.neginf).type)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::nan_to_num, in, 1, attrs, 3, out, 1);
+}
+
 oar_status_t OAR_CALL oar_negative(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
@@ -380,6 +638,22 @@ oar_status_t OAR_CALL oar_permute(oar_tensor_t* x, const int64_t* axes, size_t n
   return call(op::id::permute, in, 1, attrs, 1, out, 1);
 }
 
+oar_status_t OAR_CALL oar_polygamma(oar_tensor_t* x, const oar_polygamma_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_polygamma_options_t o = OAR_POLYGAMMA_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.order)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::polygamma, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_power(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::power, in, 2, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_random_uniform(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,
     const oar_random_uniform_options_t* options, oar_tensor_t** out_out) {
   oar_random_uniform_options_t o = OAR_RANDOM_UNIFORM_OPTIONS_INIT;
@@ -390,10 +664,22 @@ oar_status_t OAR_CALL oar_random_uniform(oar_tensor_t* seed, const int64_t* shap
   return call(op::id::random_uniform, in, 1, attrs, 2, out, 1);
 }
 
+oar_status_t OAR_CALL oar_reciprocal(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::reciprocal, in, 1, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_relu(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::relu, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_remainder(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::remainder, in, 2, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_reshape(oar_tensor_t* x, const int64_t* shape, size_t n_shape,
@@ -402,6 +688,18 @@ oar_status_t OAR_CALL oar_reshape(oar_tensor_t* x, const int64_t* shape, size_t 
   const oar_attr_t attrs[] = {given(integers(shape, n_shape))};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::reshape, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_round(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::round, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_rsqrt(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::rsqrt, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_scatter_add(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
@@ -418,6 +716,24 @@ oar_status_t OAR_CALL oar_sgd_update(oar_tensor_t* parameter, oar_tensor_t* grad
   oar_tensor_t* const in[] = {parameter, gradient, momentum, rate};
   const oar_attr_t attrs[] = {op::attr_real(o.beta), op::attr_real(o.weight_decay), op::attr_flag(o.nesterov != 0)};
   return call(op::id::sgd_update, in, 4, attrs, 3, nullptr, 0);
+}
+
+oar_status_t OAR_CALL oar_sign(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::sign, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_sin(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::sin, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_sinh(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::sinh, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_slice(oar_tensor_t* x, const int64_t* starts, size_t n_starts,
@@ -444,6 +760,12 @@ oar_status_t OAR_CALL oar_sqrt(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::sqrt, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_square(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::square, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_squeeze(oar_tensor_t* x, const int64_t* axes, size_t n_axes,
@@ -488,6 +810,12 @@ oar_status_t OAR_CALL oar_sum_to(oar_tensor_t* x, const int64_t* shape, size_t n
   return call(op::id::sum_to, in, 1, attrs, 1, out, 1);
 }
 
+oar_status_t OAR_CALL oar_tan(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::tan, in, 1, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_tanh(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
@@ -499,6 +827,12 @@ oar_status_t OAR_CALL oar_transfer(oar_tensor_t* x, int64_t device, oar_tensor_t
   const oar_attr_t attrs[] = {op::attr_integer(device)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::transfer, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_trunc(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::trunc, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_unsqueeze(oar_tensor_t* x, const int64_t* axes, size_t n_axes,

@@ -14,6 +14,21 @@
 
 namespace oarlock {
 
+// Absolute value. The lowest integer stays as it is; the gradient at 0 is 0.
+// x [...] -> out [...]
+// T: integers and floats
+OAR_EXPORT Tensor abs(const Tensor& x);
+
+// Arc cosine, from 0 to pi; NaN outside -1 to 1.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor acos(const Tensor& x);
+
+// Inverse hyperbolic cosine, not negative; NaN below 1.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor acosh(const Tensor& x);
+
 // a + b. Integers wrap.
 // a [...], b [...] -> out [...]
 // T: integers and floats; mixed dtypes promote
@@ -25,10 +40,35 @@ OAR_EXPORT Tensor add(const Tensor& a, const Tensor& b);
 // dtype: dtype; default i64
 OAR_EXPORT Tensor arange(Dim length, DType dtype = DType::i64);
 
+// Arc sine, from -pi/2 to pi/2; NaN outside -1 to 1.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor asin(const Tensor& x);
+
+// Inverse hyperbolic sine.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor asinh(const Tensor& x);
+
 // Writes value into target, whose version rises. The only op that writes to an operand.
 // target [*S] (mutated), value [*S] -> nothing
 // T: any dtype
 OAR_EXPORT void assign(const Tensor& target, const Tensor& value);
+
+// Arc tangent, from -pi/2 to pi/2.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor atan(const Tensor& x);
+
+// The angle of the point (b, a), from -pi to pi, counted from the axis of b; the signs of both tell the quadrant.
+// a [...], b [...] -> out [...]
+// T: floats; mixed dtypes promote
+OAR_EXPORT Tensor atan2(const Tensor& a, const Tensor& b);
+
+// Inverse hyperbolic tangent; infinite at 1 and -1, NaN beyond.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor atanh(const Tensor& x);
 
 // Mean of each window that slides over the axes behind [N, C]. count_include_pad: over the elements and the padding,
 //   which is 0, else over the elements alone; what ceil_mode lets a window reach over the padding is never counted. A
@@ -90,12 +130,54 @@ struct BatchNormGradientResult {
 OAR_EXPORT BatchNormGradientResult batch_norm_gradient(const Tensor& dy, const Tensor& x, const Tensor& mean,
     const Tensor& inverse_std, const Tensor& scale = {}, bool training = true);
 
+// The bits that are set in both.
+// a [...], b [...] -> out [...]
+// T: bool and integers; mixed dtypes promote
+OAR_EXPORT Tensor bitwise_and(const Tensor& a, const Tensor& b);
+
+// Every bit turned around: -1 - x, or the largest number minus x where there is no sign.
+// x [...] -> out [...]
+// T: bool and integers
+OAR_EXPORT Tensor bitwise_invert(const Tensor& x);
+
+// a with its bits moved up by b places, zeros in their stead; 0 where b is negative or not below the number of bits.
+// a [...], b [...] -> out [...]
+// T: integers; mixed dtypes promote
+OAR_EXPORT Tensor bitwise_left_shift(const Tensor& a, const Tensor& b);
+
+// The bits that are set in a, b or both.
+// a [...], b [...] -> out [...]
+// T: bool and integers; mixed dtypes promote
+OAR_EXPORT Tensor bitwise_or(const Tensor& a, const Tensor& b);
+
+// a with its bits moved down by b places, its sign in their stead; only the sign is left where b is negative or not
+//   below the number of bits.
+// a [...], b [...] -> out [...]
+// T: integers; mixed dtypes promote
+OAR_EXPORT Tensor bitwise_right_shift(const Tensor& a, const Tensor& b);
+
+// The bits that are set in one of a and b.
+// a [...], b [...] -> out [...]
+// T: bool and integers; mixed dtypes promote
+OAR_EXPORT Tensor bitwise_xor(const Tensor& a, const Tensor& b);
+
 // x in another dtype. Float to integer truncates toward zero; out of range it saturates, and NaN becomes 0, on every
 //   device alike. Integer to integer wraps. To a float: to nearest, ties to even. To bool: x != 0.
 // x [*S] -> out dtype[*S]
 // T: any dtype
 // dtype: dtype
 OAR_EXPORT Tensor cast(const Tensor& x, DType dtype);
+
+// The least whole number that is not below x. Integers stay. The gradient is 0.
+// x [...] -> out [...]
+// T: integers and floats
+OAR_EXPORT Tensor ceil(const Tensor& x);
+
+// x where it lies between min and max, else the nearer of them; NaN stays, and max wins where it is below min. At the
+//   limits x gets the gradient.
+// x [...], min [...] (optional), max [...] (optional) -> out [...]
+// T: integers and floats; mixed dtypes promote
+OAR_EXPORT Tensor clip(const Tensor& x, const Tensor& min = {}, const Tensor& max = {});
 
 // The operands one after another along an axis; their other sizes agree.
 // xs [*_] ... -> out [*R]
@@ -144,6 +226,21 @@ OAR_EXPORT Tensor conv_weight_gradient(const Tensor& dy, const Tensor& x, const 
 // T: any dtype
 OAR_EXPORT Tensor copy(const Tensor& x);
 
+// a with the sign of b, also of its zeros. A NaN in b counts as positive.
+// a [...], b [...] -> out [...]
+// T: floats; mixed dtypes promote
+OAR_EXPORT Tensor copysign(const Tensor& a, const Tensor& b);
+
+// Cosine of x in radians; NaN at infinity.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor cos(const Tensor& x);
+
+// Hyperbolic cosine.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor cosh(const Tensor& x);
+
 // Minus the logarithm of the probability that softmax over the last axis gives to each label. A label outside 0..C-1
 //   is an error.
 // logits [*B, C], labels I[*B] (constant, values 0..C-1) -> out [*B], log_probabilities [*B, C] (hidden)
@@ -158,6 +255,11 @@ OAR_EXPORT Tensor cross_entropy(const Tensor& logits, const Tensor& labels);
 // axis1: axis; default -2
 // axis2: axis; default -1
 OAR_EXPORT Tensor diagonal(const Tensor& x, int64_t offset = 0, int64_t axis1 = -2, int64_t axis2 = -1);
+
+// The derivative of lgamma; NaN at the negative whole numbers, -infinity at 0.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor digamma(const Tensor& x);
 
 // A size as an element: what a rule computes with where the size is known only when the program runs.
 // nothing -> out dtype[]
@@ -187,16 +289,47 @@ OAR_EXPORT Tensor equal(const Tensor& a, const Tensor& b);
 // T: floats
 OAR_EXPORT Tensor erf(const Tensor& x);
 
+// The x whose error function it is: erf(out) = x; infinite at 1 and -1, NaN beyond.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor erf_inverse(const Tensor& x);
+
 // e to the power x.
 // x [...] -> out [...]
 // T: floats
 OAR_EXPORT Tensor exp(const Tensor& x);
+
+// 2 to the power x.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor exp2(const Tensor& x);
 
 // x broadcast to shape; -1 keeps a size. The result shares x's elements, repeated axes by a stride of 0.
 // x [...] -> out [*shape]
 // T: any dtype
 // shape: sizes
 OAR_EXPORT Tensor expand(const Tensor& x, const Shape& shape);
+
+// exp(x) - 1, exact near 0.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor expm1(const Tensor& x);
+
+// The greatest whole number that is not above x. Integers stay. The gradient is 0.
+// x [...] -> out [...]
+// T: integers and floats
+OAR_EXPORT Tensor floor(const Tensor& x);
+
+// a / b rounded down. An integer divided by 0 is an error; the lowest one by -1 wraps to itself. Floats: as NumPy, by
+//   way of the remainder. The gradient is 0.
+// a [...], b [...] (values not 0) -> out [...]
+// T: integers and floats; mixed dtypes promote
+OAR_EXPORT Tensor floor_divide(const Tensor& a, const Tensor& b);
+
+// What a / b rounded toward 0 leaves, with a's sign, as C's fmod and %. An integer divided by 0 is an error.
+// a [...], b [...] (values not 0) -> out [...]
+// T: integers and floats; mixed dtypes promote
+OAR_EXPORT Tensor fmod(const Tensor& a, const Tensor& b);
 
 // A tensor whose elements all are value, converted as cast does.
 // nothing -> out dtype[*shape]
@@ -226,6 +359,36 @@ OAR_EXPORT Tensor greater(const Tensor& a, const Tensor& b);
 // T: integers and floats; mixed dtypes promote
 OAR_EXPORT Tensor greater_equal(const Tensor& a, const Tensor& b);
 
+// 0 where x is negative, 1 where it is positive, value at 0; NaN stays.
+// x [...], value [...] -> out [...]
+// T: floats; mixed dtypes promote
+OAR_EXPORT Tensor heaviside(const Tensor& x, const Tensor& value);
+
+// sqrt(a*a + b*b) without overflow on the way; infinite where either is. The gradient at 0 is 0.
+// a [...], b [...] -> out [...]
+// T: floats; mixed dtypes promote
+OAR_EXPORT Tensor hypot(const Tensor& a, const Tensor& b);
+
+// True where x is neither infinite nor NaN.
+// x [...] -> out bool[...]
+// T: integers and floats
+OAR_EXPORT Tensor isfinite(const Tensor& x);
+
+// True where x is infinite, of either sign.
+// x [...] -> out bool[...]
+// T: integers and floats
+OAR_EXPORT Tensor isinf(const Tensor& x);
+
+// True where x is NaN; an integer never is.
+// x [...] -> out bool[...]
+// T: integers and floats
+OAR_EXPORT Tensor isnan(const Tensor& x);
+
+// From a, where weight is 0, to b, where it is 1, both exactly: a + weight * (b - a).
+// a [...], b [...], weight [...] -> out [...]
+// T: floats; mixed dtypes promote
+OAR_EXPORT Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight);
+
 // a < b, element by element. False where either is NaN.
 // a [...], b [...] -> out bool[...]
 // T: integers and floats; mixed dtypes promote
@@ -236,16 +399,61 @@ OAR_EXPORT Tensor less(const Tensor& a, const Tensor& b);
 // T: integers and floats; mixed dtypes promote
 OAR_EXPORT Tensor less_equal(const Tensor& a, const Tensor& b);
 
+// Logarithm of the absolute value of the gamma function; infinite at 0 and the negative whole numbers.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor lgamma(const Tensor& x);
+
 // Natural logarithm; -infinity at 0, NaN below.
 // x [...] -> out [...]
 // T: floats
 OAR_EXPORT Tensor log(const Tensor& x);
+
+// Logarithm to base 10; -infinity at 0, NaN below.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor log10(const Tensor& x);
+
+// log(1 + x), exact near 0; -infinity at -1, NaN below.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor log1p(const Tensor& x);
+
+// Logarithm to base 2; -infinity at 0, NaN below.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor log2(const Tensor& x);
 
 // Logarithm of softmax along an axis, computed without leaving the logarithm: x - max - log(sum(exp(x - max))).
 // x [*S] -> out [*S]
 // T: floats
 // axis: axis; default -1
 OAR_EXPORT Tensor log_softmax(const Tensor& x, int64_t axis = -1);
+
+// log(exp(a) + exp(b)), computed without leaving the logarithm.
+// a [...], b [...] -> out [...]
+// T: floats; mixed dtypes promote
+OAR_EXPORT Tensor logaddexp(const Tensor& a, const Tensor& b);
+
+// True where a and b are.
+// a [...], b [...] -> out [...]
+// T: bool
+OAR_EXPORT Tensor logical_and(const Tensor& a, const Tensor& b);
+
+// True where x is false.
+// x [...] -> out [...]
+// T: bool
+OAR_EXPORT Tensor logical_not(const Tensor& x);
+
+// True where a or b is.
+// a [...], b [...] -> out [...]
+// T: bool
+OAR_EXPORT Tensor logical_or(const Tensor& a, const Tensor& b);
+
+// True where one of a and b is.
+// a [...], b [...] -> out [...]
+// T: bool
+OAR_EXPORT Tensor logical_xor(const Tensor& a, const Tensor& b);
 
 // Matrix product of the last two axes; the axes before them broadcast. Integers wrap.
 // a [..., M, K], b [..., K, N] -> out [..., M, N]
@@ -301,6 +509,16 @@ OAR_EXPORT Tensor minimum(const Tensor& a, const Tensor& b);
 // T: integers and floats; mixed dtypes promote
 OAR_EXPORT Tensor multiply(const Tensor& a, const Tensor& b);
 
+// x with finite numbers in place of NaN and infinities; those of the infinities are, unless given, the largest and
+//   the lowest of the dtype.
+// x [...] -> out [...]
+// T: floats
+// nan: number; default 0
+// posinf: number; may be none
+// neginf: number; may be none
+OAR_EXPORT Tensor nan_to_num(const Tensor& x, double nan = 0, std::optional<double> posinf = {},
+    std::optional<double> neginf = {});
+
 // -x. Keeps the sign of zero; integers wrap, so the lowest stays as it is.
 // x [...] -> out [...]
 // T: integers and floats
@@ -334,6 +552,17 @@ OAR_EXPORT Tensor pad(const Tensor& x, const Shape& before, const Shape& after, 
 // axes: axes
 OAR_EXPORT Tensor permute(const Tensor& x, Integers axes);
 
+// The order-th derivative of digamma. Infinite at 0 and the negative whole numbers.
+// x [...] -> out [...]
+// T: floats
+// order: integer; at least 1; default 1
+OAR_EXPORT Tensor polygamma(const Tensor& x, int64_t order = 1);
+
+// a to the power b. Integers wrap; one to a negative power is 0, but 1 and -1 keep their size.
+// a [...], b [...] -> out [...]
+// T: integers and floats; mixed dtypes promote
+OAR_EXPORT Tensor power(const Tensor& a, const Tensor& b);
+
 // Numbers from [0, 1), a function of seed and place alone. seed holds a key and an offset; whoever draws again takes
 //   another offset. Element i is word i mod 4 (f64: words 2i and 2i+1) of Philox4x32-10 with key seed[0] and counter
 //   (i div 4, seed[1]): the upper 24 bits times 2^-24 (53 bits times 2^-53); f16 and bf16 are those of f32, rounded.
@@ -342,10 +571,21 @@ OAR_EXPORT Tensor permute(const Tensor& x, Integers axes);
 // dtype: dtype; default f32
 OAR_EXPORT Tensor random_uniform(const Tensor& seed, const Shape& shape, DType dtype = DType::f32);
 
+// 1 / x.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor reciprocal(const Tensor& x);
+
 // x where it is positive, else 0; NaN stays. The gradient at 0 is 0.
 // x [...] -> out [...]
 // T: integers and floats
 OAR_EXPORT Tensor relu(const Tensor& x);
+
+// What a / b rounded down leaves, with b's sign. An integer divided by 0 is an error; the lowest one by -1 leaves 0.
+//   Floats by 0 give NaN.
+// a [...], b [...] (values not 0) -> out [...]
+// T: integers and floats; mixed dtypes promote
+OAR_EXPORT Tensor remainder(const Tensor& a, const Tensor& b);
 
 // The same elements, row-major, in another shape. One size may be -1: what the others leave. The result shares x's
 //   elements where strides can say it.
@@ -353,6 +593,16 @@ OAR_EXPORT Tensor relu(const Tensor& x);
 // T: any dtype
 // shape: sizes
 OAR_EXPORT Tensor reshape(const Tensor& x, const Shape& shape);
+
+// The nearest whole number; halves go to the even one. Integers stay. The gradient is 0.
+// x [...] -> out [...]
+// T: integers and floats
+OAR_EXPORT Tensor round(const Tensor& x);
+
+// 1 / sqrt(x); NaN below 0, infinity at 0.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor rsqrt(const Tensor& x);
 
 // x with updates added to its rows: out[index[j], ...] += updates[j, ...]. Rows that meet are all added. Negative
 //   indices count from the end; one out of range is an error.
@@ -370,6 +620,21 @@ OAR_EXPORT Tensor scatter_add(const Tensor& x, const Tensor& index, const Tensor
 // nesterov: true or false; default false
 OAR_EXPORT void sgd_update(const Tensor& parameter, const Tensor& gradient, const Tensor& rate,
     const Tensor& momentum = {}, double beta = 0.9, double weight_decay = 0, bool nesterov = false);
+
+// -1 where x is negative, 1 where it is positive, 0 at 0; NaN stays.
+// x [...] -> out [...]
+// T: integers and floats
+OAR_EXPORT Tensor sign(const Tensor& x);
+
+// Sine of x in radians; NaN at infinity.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor sin(const Tensor& x);
+
+// Hyperbolic sine.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor sinh(const Tensor& x);
 
 // sizes[i] elements of axis i from starts[i] on, every steps[i]-th; a negative step walks backwards. The result
 //   shares x's elements unless a step is negative.
@@ -390,6 +655,11 @@ OAR_EXPORT Tensor softmax(const Tensor& x, int64_t axis = -1);
 // x [...] -> out [...]
 // T: floats
 OAR_EXPORT Tensor sqrt(const Tensor& x);
+
+// x * x. Integers wrap.
+// x [...] -> out [...]
+// T: integers and floats
+OAR_EXPORT Tensor square(const Tensor& x);
 
 // x without the given axes, each of size 1. The result shares x's elements.
 // x [*S] -> out [*R]
@@ -426,6 +696,11 @@ OAR_EXPORT Tensor sum(const Tensor& x, Integers axes = {}, bool keepdims = false
 // shape: sizes
 OAR_EXPORT Tensor sum_to(const Tensor& x, const Shape& shape);
 
+// Tangent of x in radians; NaN at infinity.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor tan(const Tensor& x);
+
 // Hyperbolic tangent.
 // x [...] -> out [...]
 // T: floats
@@ -436,6 +711,11 @@ OAR_EXPORT Tensor tanh(const Tensor& x);
 // T: any dtype
 // device: integer; at least 0
 OAR_EXPORT Tensor transfer(const Tensor& x, int64_t device);
+
+// x without its fraction: the nearest whole number toward 0. Integers stay. The gradient is 0.
+// x [...] -> out [...]
+// T: integers and floats
+OAR_EXPORT Tensor trunc(const Tensor& x);
 
 // x with new axes of size 1; axes say where they are in the result, negative ones from its end. The result shares x's
 //   elements.
