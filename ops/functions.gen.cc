@@ -65,6 +65,16 @@ Tensor arange(Dim length, DType dtype) {
   return out;
 }
 
+Tensor argsort(const Tensor& x, int64_t axis, bool descending) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis),
+      op::attr_flag(descending)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::argsort, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
 Tensor asin(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
@@ -156,6 +166,16 @@ BatchNormGradientResult batch_norm_gradient(const Tensor& dy, const Tensor& x, c
   Tensor out[3];
   throw_if(dispatch::call(op::id::batch_norm_gradient, in, 5, attrs, 1, out, 3));
   return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
+}
+
+Tensor bincount(const Tensor& index, Dim length, const Tensor& weights, DType dtype) {
+  TensorImpl* const in[] = {index.impl(), weights.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dim(length),
+      op::attr_dtype(dtype)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::bincount, in, 2, attrs, 2, &out, 1));
+  return out;
 }
 
 Tensor bitwise_and(const Tensor& a, const Tensor& b) {
@@ -450,6 +470,13 @@ Tensor gather(const Tensor& x, const Tensor& index) {
   return out;
 }
 
+Tensor gather_nd(const Tensor& x, const Tensor& index) {
+  TensorImpl* const in[] = {x.impl(), index.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::gather_nd, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor greater(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
@@ -475,6 +502,15 @@ Tensor hypot(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::hypot, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor index_add(const Tensor& x, const Tensor& index, const Tensor& updates, int64_t axis) {
+  TensorImpl* const in[] = {x.impl(), index.impl(), updates.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::index_add, in, 3, attrs, 1, &out, 1));
   return out;
 }
 
@@ -599,6 +635,20 @@ Tensor logical_xor(const Tensor& a, const Tensor& b) {
   return out;
 }
 
+Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
+  TensorImpl* const in[] = {x.impl(), mask.impl(), value.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::masked_fill, in, 3, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor masked_select(const Tensor& x, const Tensor& mask) {
+  TensorImpl* const in[] = {x.impl(), mask.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::masked_select, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor matmul(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
@@ -686,6 +736,13 @@ Tensor negative(const Tensor& x) {
   return out;
 }
 
+Tensor nonzero(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::nonzero, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor not_equal(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
@@ -737,6 +794,17 @@ Tensor power(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::power, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor put_along_axis(const Tensor& x, const Tensor& index, const Tensor& updates, int64_t axis,
+    std::string_view reduction) {
+  TensorImpl* const in[] = {x.impl(), index.impl(), updates.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis),
+      op::attr_text(reduction)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::put_along_axis, in, 3, attrs, 2, &out, 1));
   return out;
 }
 
@@ -801,6 +869,24 @@ Tensor scatter_add(const Tensor& x, const Tensor& index, const Tensor& updates) 
   return out;
 }
 
+Tensor scatter_nd(const Tensor& x, const Tensor& index, const Tensor& updates, std::string_view reduction) {
+  TensorImpl* const in[] = {x.impl(), index.impl(), updates.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_text(reduction)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::scatter_nd, in, 3, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor search_sorted(const Tensor& sorted, const Tensor& values, std::string_view side) {
+  TensorImpl* const in[] = {sorted.impl(), values.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_text(side)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::search_sorted, in, 2, attrs, 1, &out, 1));
+  return out;
+}
+
 void sgd_update(const Tensor& parameter, const Tensor& gradient, const Tensor& rate,
     const Tensor& momentum, double beta, double weight_decay, bool nesterov) {
   TensorImpl* const in[] = {parameter.impl(), gradient.impl(), momentum.impl(), rate.impl()};
@@ -850,6 +936,16 @@ Tensor softmax(const Tensor& x, int64_t axis) {
   Tensor out;
   throw_if(dispatch::call(op::id::softmax, in, 1, attrs, 1, &out, 1));
   return out;
+}
+
+SortResult sort(const Tensor& x, int64_t axis, bool descending) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis),
+      op::attr_flag(descending)};
+  Tensor out[2];
+  throw_if(dispatch::call(op::id::sort, in, 1, attrs, 2, out, 2));
+  return {std::move(out[0]), std::move(out[1])};
 }
 
 Tensor sqrt(const Tensor& x) {
@@ -913,6 +1009,24 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
   return out;
 }
 
+Tensor take(const Tensor& x, const Tensor& index, int64_t axis) {
+  TensorImpl* const in[] = {x.impl(), index.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::take, in, 2, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor take_along_axis(const Tensor& x, const Tensor& index, int64_t axis) {
+  TensorImpl* const in[] = {x.impl(), index.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::take_along_axis, in, 2, attrs, 1, &out, 1));
+  return out;
+}
+
 Tensor tan(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
@@ -925,6 +1039,16 @@ Tensor tanh(const Tensor& x) {
   Tensor out;
   throw_if(dispatch::call(op::id::tanh, in, 1, nullptr, 0, &out, 1));
   return out;
+}
+
+TopkResult topk(const Tensor& x, Dim k, bool largest) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dim(k),
+      op::attr_flag(largest)};
+  Tensor out[2];
+  throw_if(dispatch::call(op::id::topk, in, 1, attrs, 2, out, 2));
+  return {std::move(out[0]), std::move(out[1])};
 }
 
 Tensor transfer(const Tensor& x, int64_t device) {
@@ -941,6 +1065,13 @@ Tensor trunc(const Tensor& x) {
   Tensor out;
   throw_if(dispatch::call(op::id::trunc, in, 1, nullptr, 0, &out, 1));
   return out;
+}
+
+UniqueResult unique(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out[4];
+  throw_if(dispatch::call(op::id::unique, in, 1, nullptr, 0, out, 4));
+  return {std::move(out[0]), std::move(out[1]), std::move(out[2]), std::move(out[3])};
 }
 
 Tensor unsqueeze(const Tensor& x, Integers axes) {

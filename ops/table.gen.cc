@@ -7,6 +7,7 @@ namespace acos_ { extern const OpDef def; }
 namespace acosh_ { extern const OpDef def; }
 namespace add_ { extern const OpDef def; }
 namespace arange_ { extern const OpDef def; }
+namespace argsort_ { extern const OpDef def; }
 namespace asin_ { extern const OpDef def; }
 namespace asinh_ { extern const OpDef def; }
 namespace assign_ { extern const OpDef def; }
@@ -17,6 +18,7 @@ namespace avg_pool_ { extern const OpDef def; }
 namespace avg_pool_gradient_ { extern const OpDef def; }
 namespace batch_norm_ { extern const OpDef def; }
 namespace batch_norm_gradient_ { extern const OpDef def; }
+namespace bincount_ { extern const OpDef def; }
 namespace bitwise_and_ { extern const OpDef def; }
 namespace bitwise_invert_ { extern const OpDef def; }
 namespace bitwise_left_shift_ { extern const OpDef def; }
@@ -53,10 +55,12 @@ namespace fmod_ { extern const OpDef def; }
 namespace full_ { extern const OpDef def; }
 namespace full_like_ { extern const OpDef def; }
 namespace gather_ { extern const OpDef def; }
+namespace gather_nd_ { extern const OpDef def; }
 namespace greater_ { extern const OpDef def; }
 namespace greater_equal_ { extern const OpDef def; }
 namespace heaviside_ { extern const OpDef def; }
 namespace hypot_ { extern const OpDef def; }
+namespace index_add_ { extern const OpDef def; }
 namespace isfinite_ { extern const OpDef def; }
 namespace isinf_ { extern const OpDef def; }
 namespace isnan_ { extern const OpDef def; }
@@ -74,6 +78,8 @@ namespace logical_and_ { extern const OpDef def; }
 namespace logical_not_ { extern const OpDef def; }
 namespace logical_or_ { extern const OpDef def; }
 namespace logical_xor_ { extern const OpDef def; }
+namespace masked_fill_ { extern const OpDef def; }
+namespace masked_select_ { extern const OpDef def; }
 namespace matmul_ { extern const OpDef def; }
 namespace matrix_transpose_ { extern const OpDef def; }
 namespace max_ { extern const OpDef def; }
@@ -84,12 +90,14 @@ namespace minimum_ { extern const OpDef def; }
 namespace multiply_ { extern const OpDef def; }
 namespace nan_to_num_ { extern const OpDef def; }
 namespace negative_ { extern const OpDef def; }
+namespace nonzero_ { extern const OpDef def; }
 namespace not_equal_ { extern const OpDef def; }
 namespace one_hot_ { extern const OpDef def; }
 namespace pad_ { extern const OpDef def; }
 namespace permute_ { extern const OpDef def; }
 namespace polygamma_ { extern const OpDef def; }
 namespace power_ { extern const OpDef def; }
+namespace put_along_axis_ { extern const OpDef def; }
 namespace random_uniform_ { extern const OpDef def; }
 namespace reciprocal_ { extern const OpDef def; }
 namespace relu_ { extern const OpDef def; }
@@ -98,12 +106,15 @@ namespace reshape_ { extern const OpDef def; }
 namespace round_ { extern const OpDef def; }
 namespace rsqrt_ { extern const OpDef def; }
 namespace scatter_add_ { extern const OpDef def; }
+namespace scatter_nd_ { extern const OpDef def; }
+namespace search_sorted_ { extern const OpDef def; }
 namespace sgd_update_ { extern const OpDef def; }
 namespace sign_ { extern const OpDef def; }
 namespace sin_ { extern const OpDef def; }
 namespace sinh_ { extern const OpDef def; }
 namespace slice_ { extern const OpDef def; }
 namespace softmax_ { extern const OpDef def; }
+namespace sort_ { extern const OpDef def; }
 namespace sqrt_ { extern const OpDef def; }
 namespace square_ { extern const OpDef def; }
 namespace squeeze_ { extern const OpDef def; }
@@ -111,10 +122,14 @@ namespace strided_slice_ { extern const OpDef def; }
 namespace subtract_ { extern const OpDef def; }
 namespace sum_ { extern const OpDef def; }
 namespace sum_to_ { extern const OpDef def; }
+namespace take_ { extern const OpDef def; }
+namespace take_along_axis_ { extern const OpDef def; }
 namespace tan_ { extern const OpDef def; }
 namespace tanh_ { extern const OpDef def; }
+namespace topk_ { extern const OpDef def; }
 namespace transfer_ { extern const OpDef def; }
 namespace trunc_ { extern const OpDef def; }
+namespace unique_ { extern const OpDef def; }
 namespace unsqueeze_ { extern const OpDef def; }
 namespace where_ { extern const OpDef def; }
 namespace windows_ { extern const OpDef def; }
@@ -126,6 +141,7 @@ std::span<const OpDef* const> builtin_ops() {
       &acosh_::def,
       &add_::def,
       &arange_::def,
+      &argsort_::def,
       &asin_::def,
       &asinh_::def,
       &assign_::def,
@@ -136,6 +152,7 @@ std::span<const OpDef* const> builtin_ops() {
       &avg_pool_gradient_::def,
       &batch_norm_::def,
       &batch_norm_gradient_::def,
+      &bincount_::def,
       &bitwise_and_::def,
       &bitwise_invert_::def,
       &bitwise_left_shift_::def,
@@ -172,10 +189,12 @@ std::span<const OpDef* const> builtin_ops() {
       &full_::def,
       &full_like_::def,
       &gather_::def,
+      &gather_nd_::def,
       &greater_::def,
       &greater_equal_::def,
       &heaviside_::def,
       &hypot_::def,
+      &index_add_::def,
       &isfinite_::def,
       &isinf_::def,
       &isnan_::def,
@@ -193,6 +212,8 @@ std::span<const OpDef* const> builtin_ops() {
       &logical_not_::def,
       &logical_or_::def,
       &logical_xor_::def,
+      &masked_fill_::def,
+      &masked_select_::def,
       &matmul_::def,
       &matrix_transpose_::def,
       &max_::def,
@@ -203,12 +224,14 @@ std::span<const OpDef* const> builtin_ops() {
       &multiply_::def,
       &nan_to_num_::def,
       &negative_::def,
+      &nonzero_::def,
       &not_equal_::def,
       &one_hot_::def,
       &pad_::def,
       &permute_::def,
       &polygamma_::def,
       &power_::def,
+      &put_along_axis_::def,
       &random_uniform_::def,
       &reciprocal_::def,
       &relu_::def,
@@ -217,12 +240,15 @@ std::span<const OpDef* const> builtin_ops() {
       &round_::def,
       &rsqrt_::def,
       &scatter_add_::def,
+      &scatter_nd_::def,
+      &search_sorted_::def,
       &sgd_update_::def,
       &sign_::def,
       &sin_::def,
       &sinh_::def,
       &slice_::def,
       &softmax_::def,
+      &sort_::def,
       &sqrt_::def,
       &square_::def,
       &squeeze_::def,
@@ -230,15 +256,19 @@ std::span<const OpDef* const> builtin_ops() {
       &subtract_::def,
       &sum_::def,
       &sum_to_::def,
+      &take_::def,
+      &take_along_axis_::def,
       &tan_::def,
       &tanh_::def,
+      &topk_::def,
       &transfer_::def,
       &trunc_::def,
+      &unique_::def,
       &unsqueeze_::def,
       &where_::def,
       &windows_::def,
       nullptr};
-  return {kOps, 116};
+  return {kOps, 131};
 }
 
 }  // namespace oarlock::op

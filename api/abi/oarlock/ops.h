@@ -48,6 +48,18 @@ typedef struct oar_arange_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_arange(int64_t length, const oar_arange_options_t* options,
     oar_tensor_t** out_out);
 
+/* Where the elements of x, sorted along an axis, were. Equal elements keep their order; NaN is the greatest.
+ * x [*S] -> out i64[*S]
+ * T: bool, integers, floats */
+typedef struct oar_argsort_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+  int32_t descending;                    /* true or false; default false */
+} oar_argsort_options_t;
+#define OAR_ARGSORT_OPTIONS_INIT { sizeof(oar_argsort_options_t), -1, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_argsort(oar_tensor_t* x, const oar_argsort_options_t* options,
+    oar_tensor_t** out_out);
+
 /* Arc sine, from -pi/2 to pi/2; NaN outside -1 to 1.
  * x [...] -> out [...]
  * T: floats */
@@ -156,6 +168,19 @@ typedef struct oar_batch_norm_gradient_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_batch_norm_gradient(oar_tensor_t* dy, oar_tensor_t* x, oar_tensor_t* mean,
     oar_tensor_t* inverse_std, oar_tensor_t* scale, const oar_batch_norm_gradient_options_t* options,
     oar_tensor_t** out_dx, oar_tensor_t** out_dscale, oar_tensor_t** out_dbias);
+
+/* How often each number from 0 to length-1 is in index, or the sum of its weights. A number outside is an error.
+ * index I[N] (constant, values 0..length-1), weights W[N] (optional) -> out dtype[length]
+ * I: integers
+ * W: integers and floats
+ * length: size */
+typedef struct oar_bincount_options {
+  uint32_t struct_size;
+  uint32_t dtype;                        /* dtype; default i64 */
+} oar_bincount_options_t;
+#define OAR_BINCOUNT_OPTIONS_INIT { sizeof(oar_bincount_options_t), OAR_DTYPE_I64 }
+OAR_EXPORT oar_status_t OAR_CALL oar_bincount(oar_tensor_t* index, int64_t length, oar_tensor_t* weights,
+    const oar_bincount_options_t* options, oar_tensor_t** out_out);
 
 /* The bits that are set in both.
  * a [...], b [...] -> out [...]
@@ -426,6 +451,13 @@ OAR_EXPORT oar_status_t OAR_CALL oar_full_like(oar_tensor_t* x, double value, oa
  * I: integers */
 OAR_EXPORT oar_status_t OAR_CALL oar_gather(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t** out_out);
 
+/* Elements or slices of x: each row of index holds places along x's first axes, out[j, ...] is x[index[j, 0],
+ *   index[j, 1], ..., ...]. Negative indices count from the end; one out of range is an error.
+ * x [*S], index I[*J, K] (constant, values -S..S-1) -> out [*J, *R]
+ * T: any dtype
+ * I: integers */
+OAR_EXPORT oar_status_t OAR_CALL oar_gather_nd(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t** out_out);
+
 /* a > b, element by element. False where either is NaN.
  * a [...], b [...] -> out bool[...]
  * T: integers and floats; mixed dtypes promote */
@@ -445,6 +477,19 @@ OAR_EXPORT oar_status_t OAR_CALL oar_heaviside(oar_tensor_t* x, oar_tensor_t* va
  * a [...], b [...] -> out [...]
  * T: floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_hypot(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* x with updates added at places along an axis: what take read there. Updates that meet are all added. Negative
+ *   indices count from the end; one out of range is an error.
+ * x [*S], index I[N] (constant, values -S[axis]..S[axis]-1), updates [*_] -> out [*S]
+ * T: integers and floats
+ * I: integers */
+typedef struct oar_index_add_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default 0 */
+} oar_index_add_options_t;
+#define OAR_INDEX_ADD_OPTIONS_INIT { sizeof(oar_index_add_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_index_add(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
+    const oar_index_add_options_t* options, oar_tensor_t** out_out);
 
 /* True where x is neither infinite nor NaN.
  * x [...] -> out bool[...]
@@ -538,6 +583,17 @@ OAR_EXPORT oar_status_t OAR_CALL oar_logical_or(oar_tensor_t* a, oar_tensor_t* b
  * T: bool */
 OAR_EXPORT oar_status_t OAR_CALL oar_logical_xor(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
 
+/* value where mask is true, x elsewhere.
+ * x [...], mask bool[...] (constant), value [...] -> out [...]
+ * T: bool, integers, floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_masked_fill(oar_tensor_t* x, oar_tensor_t* mask, oar_tensor_t* value,
+    oar_tensor_t** out_out);
+
+/* The elements of x where mask is true, in row-major order.
+ * x [...], mask bool[...] (constant) -> out [?N]
+ * T: any dtype */
+OAR_EXPORT oar_status_t OAR_CALL oar_masked_select(oar_tensor_t* x, oar_tensor_t* mask, oar_tensor_t** out_out);
+
 /* Matrix product of the last two axes; the axes before them broadcast. Integers wrap.
  * a [..., M, K], b [..., K, N] -> out [..., M, N]
  * T: integers and floats; mixed dtypes promote */
@@ -630,6 +686,11 @@ OAR_EXPORT oar_status_t OAR_CALL oar_nan_to_num(oar_tensor_t* x, const oar_nan_t
  * T: integers and floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_negative(oar_tensor_t* x, oar_tensor_t** out_out);
 
+/* The places of the elements that are not 0 (NaN is not), a row for each, in row-major order.
+ * x [*S] -> out i64[?N, #S]
+ * T: bool, integers, floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_nonzero(oar_tensor_t* x, oar_tensor_t** out_out);
+
 /* a != b, element by element. NaN differs from everything.
  * a [...], b [...] -> out bool[...]
  * T: bool, integers, floats; mixed dtypes promote */
@@ -684,6 +745,21 @@ OAR_EXPORT oar_status_t OAR_CALL oar_polygamma(oar_tensor_t* x, const oar_polyga
  * a [...], b [...] -> out [...]
  * T: integers and floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_power(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* x with updates written to places along an axis: out[i, index[i, j, k], k] for axis 1. Updates that meet are all
+ *   reduced; of assignments the last one stays. index is not longer than x on the other axes; negative indices
+ *   count from the end, and one out of range is an error.
+ * x [*S], index I[*J] (constant, values -S[axis]..S[axis]-1), updates [*J] -> out [*S]
+ * T: bool, integers, floats
+ * I: integers */
+typedef struct oar_put_along_axis_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+  oar_str_t reduction;                   /* one of assign, add, multiply, maximum, minimum; default assign */
+} oar_put_along_axis_options_t;
+#define OAR_PUT_ALONG_AXIS_OPTIONS_INIT { sizeof(oar_put_along_axis_options_t), -1, OAR_STR("assign") }
+OAR_EXPORT oar_status_t OAR_CALL oar_put_along_axis(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
+    const oar_put_along_axis_options_t* options, oar_tensor_t** out_out);
 
 /* Numbers from [0, 1), a function of seed and place alone. seed holds a key and an offset; whoever draws again
  *   takes another offset. Element i is word i mod 4 (f64: words 2i and 2i+1) of Philox4x32-10 with key seed[0] and
@@ -741,6 +817,32 @@ OAR_EXPORT oar_status_t OAR_CALL oar_rsqrt(oar_tensor_t* x, oar_tensor_t** out_o
 OAR_EXPORT oar_status_t OAR_CALL oar_scatter_add(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
     oar_tensor_t** out_out);
 
+/* x with updates written to it: each row of index holds places along x's first axes, out[index[j, 0], index[j, 1],
+ *   ..., ...] gets updates[j, ...]. Updates that meet are all reduced; of assignments the last one stays. Negative
+ *   indices count from the end; one out of range is an error.
+ * x [*S], index I[*J, K] (constant, values -S..S-1), updates [*_] -> out [*S]
+ * T: bool, integers, floats
+ * I: integers */
+typedef struct oar_scatter_nd_options {
+  uint32_t struct_size;
+  oar_str_t reduction;                   /* one of assign, add, multiply, maximum, minimum; default assign */
+} oar_scatter_nd_options_t;
+#define OAR_SCATTER_ND_OPTIONS_INIT { sizeof(oar_scatter_nd_options_t), OAR_STR("assign") }
+OAR_EXPORT oar_status_t OAR_CALL oar_scatter_nd(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
+    const oar_scatter_nd_options_t* options, oar_tensor_t** out_out);
+
+/* How many elements of sorted come before each value: where it could be put in, left of its equals or right of
+ *   them. NaN is the greatest.
+ * sorted [N], values [*J] -> out i64[*J]
+ * T: integers and floats; mixed dtypes promote */
+typedef struct oar_search_sorted_options {
+  uint32_t struct_size;
+  oar_str_t side;                        /* one of left, right; default left */
+} oar_search_sorted_options_t;
+#define OAR_SEARCH_SORTED_OPTIONS_INIT { sizeof(oar_search_sorted_options_t), OAR_STR("left") }
+OAR_EXPORT oar_status_t OAR_CALL oar_search_sorted(oar_tensor_t* sorted, oar_tensor_t* values,
+    const oar_search_sorted_options_t* options, oar_tensor_t** out_out);
+
 /* One step of stochastic gradient descent: g = gradient + weight_decay * parameter; with momentum, momentum = beta
  *   * momentum + g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.
  * parameter [*S] (mutated), gradient [*S] (constant), momentum [*S] (optional, mutated), rate f64[] (host) ->
@@ -796,6 +898,18 @@ typedef struct oar_softmax_options {
 #define OAR_SOFTMAX_OPTIONS_INIT { sizeof(oar_softmax_options_t), -1 }
 OAR_EXPORT oar_status_t OAR_CALL oar_softmax(oar_tensor_t* x, const oar_softmax_options_t* options,
     oar_tensor_t** out_out);
+
+/* x sorted along an axis, and where each element was. Equal elements keep their order; NaN is the greatest.
+ * x [*S] -> values [*S], indices i64[*S]
+ * T: bool, integers, floats */
+typedef struct oar_sort_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+  int32_t descending;                    /* true or false; default false */
+} oar_sort_options_t;
+#define OAR_SORT_OPTIONS_INIT { sizeof(oar_sort_options_t), -1, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_sort(oar_tensor_t* x, const oar_sort_options_t* options,
+    oar_tensor_t** out_values, oar_tensor_t** out_indices);
 
 /* Square root; NaN below 0.
  * x [...] -> out [...]
@@ -856,6 +970,32 @@ OAR_EXPORT oar_status_t OAR_CALL oar_sum(oar_tensor_t* x, const oar_sum_options_
 OAR_EXPORT oar_status_t OAR_CALL oar_sum_to(oar_tensor_t* x, const int64_t* shape, size_t n_shape,
     oar_tensor_t** out_out);
 
+/* x at places along an axis: that axis is replaced by index's. Negative indices count from the end; one out of
+ *   range is an error.
+ * x [*S], index I[*J] (constant, values -S[axis]..S[axis]-1) -> out [*R]
+ * T: any dtype
+ * I: integers */
+typedef struct oar_take_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default 0 */
+} oar_take_options_t;
+#define OAR_TAKE_OPTIONS_INIT { sizeof(oar_take_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_take(oar_tensor_t* x, oar_tensor_t* index, const oar_take_options_t* options,
+    oar_tensor_t** out_out);
+
+/* Elements of x along an axis, as many as index has: out[i, j, k] is x[i, index[i, j, k], k] for axis 1. index is
+ *   not longer than x on the other axes; negative indices count from the end, and one out of range is an error.
+ * x [*S], index I[*J] (constant, values -S[axis]..S[axis]-1) -> out [*J]
+ * T: any dtype
+ * I: integers */
+typedef struct oar_take_along_axis_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+} oar_take_along_axis_options_t;
+#define OAR_TAKE_ALONG_AXIS_OPTIONS_INIT { sizeof(oar_take_along_axis_options_t), -1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_take_along_axis(oar_tensor_t* x, oar_tensor_t* index,
+    const oar_take_along_axis_options_t* options, oar_tensor_t** out_out);
+
 /* Tangent of x in radians; NaN at infinity.
  * x [...] -> out [...]
  * T: floats */
@@ -865,6 +1005,19 @@ OAR_EXPORT oar_status_t OAR_CALL oar_tan(oar_tensor_t* x, oar_tensor_t** out_out
  * x [...] -> out [...]
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_tanh(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* The k greatest elements of the last axis, greatest first, or the k least, least first, and where they are. NaN is
+ *   the greatest; of equal ones the first comes first.
+ * x [*L, N] -> values [*L, k], indices i64[*L, k]
+ * T: integers and floats
+ * k: size */
+typedef struct oar_topk_options {
+  uint32_t struct_size;
+  int32_t largest;                       /* true or false; default true */
+} oar_topk_options_t;
+#define OAR_TOPK_OPTIONS_INIT { sizeof(oar_topk_options_t), 1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_topk(oar_tensor_t* x, int64_t k, const oar_topk_options_t* options,
+    oar_tensor_t** out_values, oar_tensor_t** out_indices);
 
 /* x on another device, numbered as oarlock devices lists them; x itself if it is there already.
  * x [*S] -> out [*S]
@@ -876,6 +1029,13 @@ OAR_EXPORT oar_status_t OAR_CALL oar_transfer(oar_tensor_t* x, int64_t device, o
  * x [...] -> out [...]
  * T: integers and floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_trunc(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* The different elements of x, least first; where each stands first; which of them each element of x is; and how
+ *   often each is there. Every NaN is different from the others.
+ * x [*S] -> values [?N], indices i64[?M], inverse i64[*S], counts i64[?K]
+ * T: bool, integers, floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_unique(oar_tensor_t* x, oar_tensor_t** out_values, oar_tensor_t** out_indices,
+    oar_tensor_t** out_inverse, oar_tensor_t** out_counts);
 
 /* x with new axes of size 1; axes say where they are in the result, negative ones from its end. The result shares
  *   x's elements.

@@ -69,6 +69,16 @@ oar_status_t OAR_CALL oar_arange(int64_t length, const oar_arange_options_t* opt
   return call(op::id::arange, nullptr, 0, attrs, 2, out, 1);
 }
 
+oar_status_t OAR_CALL oar_argsort(oar_tensor_t* x, const oar_argsort_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_argsort_options_t o = OAR_ARGSORT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis), op::attr_flag(o.descending != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::argsort, in, 1, attrs, 2, out, 1);
+}
+
 oar_status_t OAR_CALL oar_asin(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
@@ -146,6 +156,16 @@ oar_status_t OAR_CALL oar_batch_norm_gradient(oar_tensor_t* dy, oar_tensor_t* x,
   const oar_attr_t attrs[] = {op::attr_flag(o.training != 0)};
   oar_tensor_t** const out[] = {out_dx, out_dscale, out_dbias};
   return call(op::id::batch_norm_gradient, in, 5, attrs, 1, out, 3);
+}
+
+oar_status_t OAR_CALL oar_bincount(oar_tensor_t* index, int64_t length, oar_tensor_t* weights,
+    const oar_bincount_options_t* options, oar_tensor_t** out_out) {
+  oar_bincount_options_t o = OAR_BINCOUNT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {index, weights};
+  const oar_attr_t attrs[] = {op::attr_integer(length), c::dtype(o.dtype)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::bincount, in, 2, attrs, 2, out, 1);
 }
 
 oar_status_t OAR_CALL oar_bitwise_and(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
@@ -399,6 +419,12 @@ oar_status_t OAR_CALL oar_gather(oar_tensor_t* x, oar_tensor_t* index, oar_tenso
   return call(op::id::gather, in, 2, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_gather_nd(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x, index};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::gather_nd, in, 2, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_greater(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
@@ -421,6 +447,16 @@ oar_status_t OAR_CALL oar_hypot(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t**
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::hypot, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_index_add(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
+    const oar_index_add_options_t* options, oar_tensor_t** out_out) {
+  oar_index_add_options_t o = OAR_INDEX_ADD_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, index, updates};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::index_add, in, 3, attrs, 1, out, 1);
 }
 
 oar_status_t OAR_CALL oar_isfinite(oar_tensor_t* x, oar_tensor_t** out_out) {
@@ -530,6 +566,19 @@ oar_status_t OAR_CALL oar_logical_xor(oar_tensor_t* a, oar_tensor_t* b, oar_tens
   return call(op::id::logical_xor, in, 2, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_masked_fill(oar_tensor_t* x, oar_tensor_t* mask, oar_tensor_t* value,
+    oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x, mask, value};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::masked_fill, in, 3, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_masked_select(oar_tensor_t* x, oar_tensor_t* mask, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x, mask};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::masked_select, in, 2, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_matmul(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
@@ -604,6 +653,12 @@ oar_status_t OAR_CALL oar_negative(oar_tensor_t* x, oar_tensor_t** out_out) {
   return call(op::id::negative, in, 1, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_nonzero(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::nonzero, in, 1, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_not_equal(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
@@ -652,6 +707,16 @@ oar_status_t OAR_CALL oar_power(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t**
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::power, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_put_along_axis(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
+    const oar_put_along_axis_options_t* options, oar_tensor_t** out_out) {
+  oar_put_along_axis_options_t o = OAR_PUT_ALONG_AXIS_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, index, updates};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis), c::text(o.reduction)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::put_along_axis, in, 3, attrs, 2, out, 1);
 }
 
 oar_status_t OAR_CALL oar_random_uniform(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,
@@ -709,6 +774,26 @@ oar_status_t OAR_CALL oar_scatter_add(oar_tensor_t* x, oar_tensor_t* index, oar_
   return call(op::id::scatter_add, in, 3, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_scatter_nd(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
+    const oar_scatter_nd_options_t* options, oar_tensor_t** out_out) {
+  oar_scatter_nd_options_t o = OAR_SCATTER_ND_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, index, updates};
+  const oar_attr_t attrs[] = {c::text(o.reduction)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::scatter_nd, in, 3, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_search_sorted(oar_tensor_t* sorted, oar_tensor_t* values,
+    const oar_search_sorted_options_t* options, oar_tensor_t** out_out) {
+  oar_search_sorted_options_t o = OAR_SEARCH_SORTED_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {sorted, values};
+  const oar_attr_t attrs[] = {c::text(o.side)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::search_sorted, in, 2, attrs, 1, out, 1);
+}
+
 oar_status_t OAR_CALL oar_sgd_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
     oar_tensor_t* rate, oar_tensor_t* momentum, const oar_sgd_update_options_t* options) {
   oar_sgd_update_options_t o = OAR_SGD_UPDATE_OPTIONS_INIT;
@@ -754,6 +839,16 @@ oar_status_t OAR_CALL oar_softmax(oar_tensor_t* x, const oar_softmax_options_t* 
   const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::softmax, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_sort(oar_tensor_t* x, const oar_sort_options_t* options,
+    oar_tensor_t** out_values, oar_tensor_t** out_indices) {
+  oar_sort_options_t o = OAR_SORT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis), op::attr_flag(o.descending != 0)};
+  oar_tensor_t** const out[] = {out_values, out_indices};
+  return call(op::id::sort, in, 1, attrs, 2, out, 2);
 }
 
 oar_status_t OAR_CALL oar_sqrt(oar_tensor_t* x, oar_tensor_t** out_out) {
@@ -810,6 +905,26 @@ oar_status_t OAR_CALL oar_sum_to(oar_tensor_t* x, const int64_t* shape, size_t n
   return call(op::id::sum_to, in, 1, attrs, 1, out, 1);
 }
 
+oar_status_t OAR_CALL oar_take(oar_tensor_t* x, oar_tensor_t* index, const oar_take_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_take_options_t o = OAR_TAKE_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, index};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::take, in, 2, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_take_along_axis(oar_tensor_t* x, oar_tensor_t* index,
+    const oar_take_along_axis_options_t* options, oar_tensor_t** out_out) {
+  oar_take_along_axis_options_t o = OAR_TAKE_ALONG_AXIS_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, index};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::take_along_axis, in, 2, attrs, 1, out, 1);
+}
+
 oar_status_t OAR_CALL oar_tan(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
@@ -820,6 +935,16 @@ oar_status_t OAR_CALL oar_tanh(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::tanh, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_topk(oar_tensor_t* x, int64_t k, const oar_topk_options_t* options,
+    oar_tensor_t** out_values, oar_tensor_t** out_indices) {
+  oar_topk_options_t o = OAR_TOPK_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(k), op::attr_flag(o.largest != 0)};
+  oar_tensor_t** const out[] = {out_values, out_indices};
+  return call(op::id::topk, in, 1, attrs, 2, out, 2);
 }
 
 oar_status_t OAR_CALL oar_transfer(oar_tensor_t* x, int64_t device, oar_tensor_t** out_out) {
@@ -833,6 +958,13 @@ oar_status_t OAR_CALL oar_trunc(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::trunc, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_unique(oar_tensor_t* x, oar_tensor_t** out_values, oar_tensor_t** out_indices,
+    oar_tensor_t** out_inverse, oar_tensor_t** out_counts) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_values, out_indices, out_inverse, out_counts};
+  return call(op::id::unique, in, 1, nullptr, 0, out, 4);
 }
 
 oar_status_t OAR_CALL oar_unsqueeze(oar_tensor_t* x, const int64_t* axes, size_t n_axes,

@@ -40,6 +40,13 @@ OAR_EXPORT Tensor add(const Tensor& a, const Tensor& b);
 // dtype: dtype; default i64
 OAR_EXPORT Tensor arange(Dim length, DType dtype = DType::i64);
 
+// Where the elements of x, sorted along an axis, were. Equal elements keep their order; NaN is the greatest.
+// x [*S] -> out i64[*S]
+// T: bool, integers, floats
+// axis: axis; default -1
+// descending: true or false; default false
+OAR_EXPORT Tensor argsort(const Tensor& x, int64_t axis = -1, bool descending = false);
+
 // Arc sine, from -pi/2 to pi/2; NaN outside -1 to 1.
 // x [...] -> out [...]
 // T: floats
@@ -129,6 +136,14 @@ struct BatchNormGradientResult {
 };
 OAR_EXPORT BatchNormGradientResult batch_norm_gradient(const Tensor& dy, const Tensor& x, const Tensor& mean,
     const Tensor& inverse_std, const Tensor& scale = {}, bool training = true);
+
+// How often each number from 0 to length-1 is in index, or the sum of its weights. A number outside is an error.
+// index I[N] (constant, values 0..length-1), weights W[N] (optional) -> out dtype[length]
+// I: integers
+// W: integers and floats
+// length: size
+// dtype: dtype; default i64
+OAR_EXPORT Tensor bincount(const Tensor& index, Dim length, const Tensor& weights = {}, DType dtype = DType::i64);
 
 // The bits that are set in both.
 // a [...], b [...] -> out [...]
@@ -349,6 +364,13 @@ OAR_EXPORT Tensor full_like(const Tensor& x, double value);
 // I: integers
 OAR_EXPORT Tensor gather(const Tensor& x, const Tensor& index);
 
+// Elements or slices of x: each row of index holds places along x's first axes, out[j, ...] is x[index[j, 0],
+//   index[j, 1], ..., ...]. Negative indices count from the end; one out of range is an error.
+// x [*S], index I[*J, K] (constant, values -S..S-1) -> out [*J, *R]
+// T: any dtype
+// I: integers
+OAR_EXPORT Tensor gather_nd(const Tensor& x, const Tensor& index);
+
 // a > b, element by element. False where either is NaN.
 // a [...], b [...] -> out bool[...]
 // T: integers and floats; mixed dtypes promote
@@ -368,6 +390,14 @@ OAR_EXPORT Tensor heaviside(const Tensor& x, const Tensor& value);
 // a [...], b [...] -> out [...]
 // T: floats; mixed dtypes promote
 OAR_EXPORT Tensor hypot(const Tensor& a, const Tensor& b);
+
+// x with updates added at places along an axis: what take read there. Updates that meet are all added. Negative
+//   indices count from the end; one out of range is an error.
+// x [*S], index I[N] (constant, values -S[axis]..S[axis]-1), updates [*_] -> out [*S]
+// T: integers and floats
+// I: integers
+// axis: axis; default 0
+OAR_EXPORT Tensor index_add(const Tensor& x, const Tensor& index, const Tensor& updates, int64_t axis = 0);
 
 // True where x is neither infinite nor NaN.
 // x [...] -> out bool[...]
@@ -455,6 +485,16 @@ OAR_EXPORT Tensor logical_or(const Tensor& a, const Tensor& b);
 // T: bool
 OAR_EXPORT Tensor logical_xor(const Tensor& a, const Tensor& b);
 
+// value where mask is true, x elsewhere.
+// x [...], mask bool[...] (constant), value [...] -> out [...]
+// T: bool, integers, floats
+OAR_EXPORT Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value);
+
+// The elements of x where mask is true, in row-major order.
+// x [...], mask bool[...] (constant) -> out [?N]
+// T: any dtype
+OAR_EXPORT Tensor masked_select(const Tensor& x, const Tensor& mask);
+
 // Matrix product of the last two axes; the axes before them broadcast. Integers wrap.
 // a [..., M, K], b [..., K, N] -> out [..., M, N]
 // T: integers and floats; mixed dtypes promote
@@ -524,6 +564,11 @@ OAR_EXPORT Tensor nan_to_num(const Tensor& x, double nan = 0, std::optional<doub
 // T: integers and floats
 OAR_EXPORT Tensor negative(const Tensor& x);
 
+// The places of the elements that are not 0 (NaN is not), a row for each, in row-major order.
+// x [*S] -> out i64[?N, #S]
+// T: bool, integers, floats
+OAR_EXPORT Tensor nonzero(const Tensor& x);
+
 // a != b, element by element. NaN differs from everything.
 // a [...], b [...] -> out bool[...]
 // T: bool, integers, floats; mixed dtypes promote
@@ -562,6 +607,17 @@ OAR_EXPORT Tensor polygamma(const Tensor& x, int64_t order = 1);
 // a [...], b [...] -> out [...]
 // T: integers and floats; mixed dtypes promote
 OAR_EXPORT Tensor power(const Tensor& a, const Tensor& b);
+
+// x with updates written to places along an axis: out[i, index[i, j, k], k] for axis 1. Updates that meet are all
+//   reduced; of assignments the last one stays. index is not longer than x on the other axes; negative indices count
+//   from the end, and one out of range is an error.
+// x [*S], index I[*J] (constant, values -S[axis]..S[axis]-1), updates [*J] -> out [*S]
+// T: bool, integers, floats
+// I: integers
+// axis: axis; default -1
+// reduction: one of assign, add, multiply, maximum, minimum; default assign
+OAR_EXPORT Tensor put_along_axis(const Tensor& x, const Tensor& index, const Tensor& updates, int64_t axis = -1,
+    std::string_view reduction = "assign");
 
 // Numbers from [0, 1), a function of seed and place alone. seed holds a key and an offset; whoever draws again takes
 //   another offset. Element i is word i mod 4 (f64: words 2i and 2i+1) of Philox4x32-10 with key seed[0] and counter
@@ -611,6 +667,23 @@ OAR_EXPORT Tensor rsqrt(const Tensor& x);
 // I: integers
 OAR_EXPORT Tensor scatter_add(const Tensor& x, const Tensor& index, const Tensor& updates);
 
+// x with updates written to it: each row of index holds places along x's first axes, out[index[j, 0], index[j, 1],
+//   ..., ...] gets updates[j, ...]. Updates that meet are all reduced; of assignments the last one stays. Negative
+//   indices count from the end; one out of range is an error.
+// x [*S], index I[*J, K] (constant, values -S..S-1), updates [*_] -> out [*S]
+// T: bool, integers, floats
+// I: integers
+// reduction: one of assign, add, multiply, maximum, minimum; default assign
+OAR_EXPORT Tensor scatter_nd(const Tensor& x, const Tensor& index, const Tensor& updates,
+    std::string_view reduction = "assign");
+
+// How many elements of sorted come before each value: where it could be put in, left of its equals or right of them.
+//   NaN is the greatest.
+// sorted [N], values [*J] -> out i64[*J]
+// T: integers and floats; mixed dtypes promote
+// side: one of left, right; default left
+OAR_EXPORT Tensor search_sorted(const Tensor& sorted, const Tensor& values, std::string_view side = "left");
+
 // One step of stochastic gradient descent: g = gradient + weight_decay * parameter; with momentum, momentum = beta *
 //   momentum + g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.
 // parameter [*S] (mutated), gradient [*S] (constant), momentum [*S] (optional, mutated), rate f64[] (host) -> nothing
@@ -650,6 +723,16 @@ OAR_EXPORT Tensor slice(const Tensor& x, const Shape& starts, const Shape& sizes
 // T: floats
 // axis: axis; default -1
 OAR_EXPORT Tensor softmax(const Tensor& x, int64_t axis = -1);
+
+// x sorted along an axis, and where each element was. Equal elements keep their order; NaN is the greatest.
+// x [*S] -> values [*S], indices i64[*S]
+// T: bool, integers, floats
+// axis: axis; default -1
+// descending: true or false; default false
+struct SortResult {
+  Tensor values, indices;
+};
+OAR_EXPORT SortResult sort(const Tensor& x, int64_t axis = -1, bool descending = false);
 
 // Square root; NaN below 0.
 // x [...] -> out [...]
@@ -696,6 +779,22 @@ OAR_EXPORT Tensor sum(const Tensor& x, Integers axes = {}, bool keepdims = false
 // shape: sizes
 OAR_EXPORT Tensor sum_to(const Tensor& x, const Shape& shape);
 
+// x at places along an axis: that axis is replaced by index's. Negative indices count from the end; one out of range
+//   is an error.
+// x [*S], index I[*J] (constant, values -S[axis]..S[axis]-1) -> out [*R]
+// T: any dtype
+// I: integers
+// axis: axis; default 0
+OAR_EXPORT Tensor take(const Tensor& x, const Tensor& index, int64_t axis = 0);
+
+// Elements of x along an axis, as many as index has: out[i, j, k] is x[i, index[i, j, k], k] for axis 1. index is not
+//   longer than x on the other axes; negative indices count from the end, and one out of range is an error.
+// x [*S], index I[*J] (constant, values -S[axis]..S[axis]-1) -> out [*J]
+// T: any dtype
+// I: integers
+// axis: axis; default -1
+OAR_EXPORT Tensor take_along_axis(const Tensor& x, const Tensor& index, int64_t axis = -1);
+
 // Tangent of x in radians; NaN at infinity.
 // x [...] -> out [...]
 // T: floats
@@ -705,6 +804,17 @@ OAR_EXPORT Tensor tan(const Tensor& x);
 // x [...] -> out [...]
 // T: floats
 OAR_EXPORT Tensor tanh(const Tensor& x);
+
+// The k greatest elements of the last axis, greatest first, or the k least, least first, and where they are. NaN is
+//   the greatest; of equal ones the first comes first.
+// x [*L, N] -> values [*L, k], indices i64[*L, k]
+// T: integers and floats
+// k: size
+// largest: true or false; default true
+struct TopkResult {
+  Tensor values, indices;
+};
+OAR_EXPORT TopkResult topk(const Tensor& x, Dim k, bool largest = true);
 
 // x on another device, numbered as oarlock devices lists them; x itself if it is there already.
 // x [*S] -> out [*S]
@@ -716,6 +826,15 @@ OAR_EXPORT Tensor transfer(const Tensor& x, int64_t device);
 // x [...] -> out [...]
 // T: integers and floats
 OAR_EXPORT Tensor trunc(const Tensor& x);
+
+// The different elements of x, least first; where each stands first; which of them each element of x is; and how
+//   often each is there. Every NaN is different from the others.
+// x [*S] -> values [?N], indices i64[?M], inverse i64[*S], counts i64[?K]
+// T: bool, integers, floats
+struct UniqueResult {
+  Tensor values, indices, inverse, counts;
+};
+OAR_EXPORT UniqueResult unique(const Tensor& x);
 
 // x with new axes of size 1; axes say where they are in the result, negative ones from its end. The result shares x's
 //   elements.
