@@ -236,6 +236,16 @@ Tensor ceil(const Tensor& x) {
   return out;
 }
 
+std::vector<Tensor> chunk(const Tensor& x, int64_t parts, int64_t axis) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(parts),
+      op::attr_integer(axis)};
+  std::vector<Tensor> out;
+  throw_if(dispatch::call_variadic(op::id::chunk, in, 1, attrs, 2, out));
+  return out;
+}
+
 Tensor clip(const Tensor& x, const Tensor& min, const Tensor& max) {
   TensorImpl* const in[] = {x.impl(), min.impl(), max.impl()};
   Tensor out;
@@ -326,6 +336,15 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels) {
   TensorImpl* const in[] = {logits.impl(), labels.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::cross_entropy, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor diag(const Tensor& x, int64_t offset) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(offset)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::diag, in, 1, attrs, 1, &out, 1));
   return out;
 }
 
@@ -420,6 +439,36 @@ Tensor expm1(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::expm1, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor eye(Dim rows, std::optional<Dim> columns, int64_t offset, DType dtype) {
+  const oar_attr_t attrs[] = {
+      op::attr_dim(rows),
+      columns ? op::attr_dim(*columns) : op::attr_none(OAR_ATTR_INT),
+      op::attr_integer(offset),
+      op::attr_dtype(dtype)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::eye, nullptr, 0, attrs, 4, &out, 1));
+  return out;
+}
+
+Tensor flatten(const Tensor& x, int64_t start, int64_t stop) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(start),
+      op::attr_integer(stop)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::flatten, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor flip(const Tensor& x, Integers axes) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}}};
+  Tensor out;
+  throw_if(dispatch::call(op::id::flip, in, 1, attrs, 1, &out, 1));
   return out;
 }
 
@@ -560,6 +609,18 @@ Tensor lgamma(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::lgamma, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor linspace(double start, double stop, Dim num, bool endpoint, DType dtype) {
+  const oar_attr_t attrs[] = {
+      op::attr_real(start),
+      op::attr_real(stop),
+      op::attr_dim(num),
+      op::attr_flag(endpoint),
+      op::attr_dtype(dtype)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::linspace, nullptr, 0, attrs, 5, &out, 1));
   return out;
 }
 
@@ -704,10 +765,30 @@ Tensor mean(const Tensor& x, Integers axes, bool keepdims) {
   return out;
 }
 
+std::vector<Tensor> meshgrid(Tensors xs, std::string_view indexing) {
+  Operands in(xs.size() + 0);
+  for (const Tensor& t : xs) in.add(t);
+  const oar_attr_t attrs[] = {
+      op::attr_text(indexing)};
+  std::vector<Tensor> out;
+  throw_if(dispatch::call_variadic(op::id::meshgrid, in.data(), in.size(), attrs, 1, out));
+  return out;
+}
+
 Tensor minimum(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::minimum, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor moveaxis(const Tensor& x, Integers source, Integers destination) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, 1, source.size(), {.ints = source.data()}},
+      {OAR_ATTR_INTS, 1, destination.size(), {.ints = destination.data()}}};
+  Tensor out;
+  throw_if(dispatch::call(op::id::moveaxis, in, 1, attrs, 2, &out, 1));
   return out;
 }
 
@@ -769,6 +850,17 @@ Tensor pad(const Tensor& x, const Shape& before, const Shape& after, Integers be
       op::attr_real(value)};
   Tensor out;
   throw_if(dispatch::call(op::id::pad, in, 1, attrs, 4, &out, 1));
+  return out;
+}
+
+Tensor pad_edges(const Tensor& x, const Shape& before, const Shape& after, std::string_view mode) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(before),
+      op::attr_dims(after),
+      op::attr_text(mode)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::pad_edges, in, 1, attrs, 3, &out, 1));
   return out;
 }
 
@@ -839,12 +931,32 @@ Tensor remainder(const Tensor& a, const Tensor& b) {
   return out;
 }
 
+Tensor repeat(const Tensor& x, Dim repeats, int64_t axis) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dim(repeats),
+      op::attr_integer(axis)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::repeat, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
 Tensor reshape(const Tensor& x, const Shape& shape) {
   TensorImpl* const in[] = {x.impl()};
   const oar_attr_t attrs[] = {
       op::attr_dims(shape)};
   Tensor out;
   throw_if(dispatch::call(op::id::reshape, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor roll(const Tensor& x, Integers shifts, Integers axes) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, 1, shifts.size(), {.ints = shifts.data()}},
+      {OAR_ATTR_INTS, 1, axes.size(), {.ints = axes.data()}}};
+  Tensor out;
+  throw_if(dispatch::call(op::id::roll, in, 1, attrs, 2, &out, 1));
   return out;
 }
 
@@ -948,6 +1060,16 @@ SortResult sort(const Tensor& x, int64_t axis, bool descending) {
   return {std::move(out[0]), std::move(out[1])};
 }
 
+std::vector<Tensor> split(const Tensor& x, const Shape& sizes, int64_t axis) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(sizes),
+      op::attr_integer(axis)};
+  std::vector<Tensor> out;
+  throw_if(dispatch::call_variadic(op::id::split, in, 1, attrs, 2, out));
+  return out;
+}
+
 Tensor sqrt(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
@@ -968,6 +1090,16 @@ Tensor squeeze(const Tensor& x, Integers axes) {
       {OAR_ATTR_INTS, 1, axes.size(), {.ints = axes.data()}}};
   Tensor out;
   throw_if(dispatch::call(op::id::squeeze, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor stack(Tensors xs, int64_t axis) {
+  Operands in(xs.size() + 0);
+  for (const Tensor& t : xs) in.add(t);
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::stack, in.data(), in.size(), attrs, 1, &out, 1));
   return out;
 }
 
@@ -1041,6 +1173,15 @@ Tensor tanh(const Tensor& x) {
   return out;
 }
 
+Tensor tile(const Tensor& x, Integers repetitions) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, 1, repetitions.size(), {.ints = repetitions.data()}}};
+  Tensor out;
+  throw_if(dispatch::call(op::id::tile, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
 TopkResult topk(const Tensor& x, Dim k, bool largest) {
   TensorImpl* const in[] = {x.impl()};
   const oar_attr_t attrs[] = {
@@ -1057,6 +1198,24 @@ Tensor transfer(const Tensor& x, int64_t device) {
       op::attr_integer(device)};
   Tensor out;
   throw_if(dispatch::call(op::id::transfer, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor tril(const Tensor& x, int64_t offset) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(offset)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::tril, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor triu(const Tensor& x, int64_t offset) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(offset)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::triu, in, 1, attrs, 1, &out, 1));
   return out;
 }
 
@@ -1080,6 +1239,15 @@ Tensor unsqueeze(const Tensor& x, Integers axes) {
       {OAR_ATTR_INTS, 1, axes.size(), {.ints = axes.data()}}};
   Tensor out;
   throw_if(dispatch::call(op::id::unsqueeze, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+std::vector<Tensor> unstack(const Tensor& x, int64_t axis) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis)};
+  std::vector<Tensor> out;
+  throw_if(dispatch::call_variadic(op::id::unstack, in, 1, attrs, 1, out));
   return out;
 }
 

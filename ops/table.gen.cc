@@ -27,6 +27,7 @@ namespace bitwise_right_shift_ { extern const OpDef def; }
 namespace bitwise_xor_ { extern const OpDef def; }
 namespace cast_ { extern const OpDef def; }
 namespace ceil_ { extern const OpDef def; }
+namespace chunk_ { extern const OpDef def; }
 namespace clip_ { extern const OpDef def; }
 namespace concat_ { extern const OpDef def; }
 namespace conv_ { extern const OpDef def; }
@@ -37,6 +38,7 @@ namespace copysign_ { extern const OpDef def; }
 namespace cos_ { extern const OpDef def; }
 namespace cosh_ { extern const OpDef def; }
 namespace cross_entropy_ { extern const OpDef def; }
+namespace diag_ { extern const OpDef def; }
 namespace diagonal_ { extern const OpDef def; }
 namespace digamma_ { extern const OpDef def; }
 namespace dim_value_ { extern const OpDef def; }
@@ -49,6 +51,9 @@ namespace exp_ { extern const OpDef def; }
 namespace exp2_ { extern const OpDef def; }
 namespace expand_ { extern const OpDef def; }
 namespace expm1_ { extern const OpDef def; }
+namespace eye_ { extern const OpDef def; }
+namespace flatten_ { extern const OpDef def; }
+namespace flip_ { extern const OpDef def; }
 namespace floor_ { extern const OpDef def; }
 namespace floor_divide_ { extern const OpDef def; }
 namespace fmod_ { extern const OpDef def; }
@@ -68,6 +73,7 @@ namespace lerp_ { extern const OpDef def; }
 namespace less_ { extern const OpDef def; }
 namespace less_equal_ { extern const OpDef def; }
 namespace lgamma_ { extern const OpDef def; }
+namespace linspace_ { extern const OpDef def; }
 namespace log_ { extern const OpDef def; }
 namespace log10_ { extern const OpDef def; }
 namespace log1p_ { extern const OpDef def; }
@@ -86,7 +92,9 @@ namespace max_ { extern const OpDef def; }
 namespace max_pool_ { extern const OpDef def; }
 namespace maximum_ { extern const OpDef def; }
 namespace mean_ { extern const OpDef def; }
+namespace meshgrid_ { extern const OpDef def; }
 namespace minimum_ { extern const OpDef def; }
+namespace moveaxis_ { extern const OpDef def; }
 namespace multiply_ { extern const OpDef def; }
 namespace nan_to_num_ { extern const OpDef def; }
 namespace negative_ { extern const OpDef def; }
@@ -94,6 +102,7 @@ namespace nonzero_ { extern const OpDef def; }
 namespace not_equal_ { extern const OpDef def; }
 namespace one_hot_ { extern const OpDef def; }
 namespace pad_ { extern const OpDef def; }
+namespace pad_edges_ { extern const OpDef def; }
 namespace permute_ { extern const OpDef def; }
 namespace polygamma_ { extern const OpDef def; }
 namespace power_ { extern const OpDef def; }
@@ -102,7 +111,9 @@ namespace random_uniform_ { extern const OpDef def; }
 namespace reciprocal_ { extern const OpDef def; }
 namespace relu_ { extern const OpDef def; }
 namespace remainder_ { extern const OpDef def; }
+namespace repeat_ { extern const OpDef def; }
 namespace reshape_ { extern const OpDef def; }
+namespace roll_ { extern const OpDef def; }
 namespace round_ { extern const OpDef def; }
 namespace rsqrt_ { extern const OpDef def; }
 namespace scatter_add_ { extern const OpDef def; }
@@ -115,9 +126,11 @@ namespace sinh_ { extern const OpDef def; }
 namespace slice_ { extern const OpDef def; }
 namespace softmax_ { extern const OpDef def; }
 namespace sort_ { extern const OpDef def; }
+namespace split_ { extern const OpDef def; }
 namespace sqrt_ { extern const OpDef def; }
 namespace square_ { extern const OpDef def; }
 namespace squeeze_ { extern const OpDef def; }
+namespace stack_ { extern const OpDef def; }
 namespace strided_slice_ { extern const OpDef def; }
 namespace subtract_ { extern const OpDef def; }
 namespace sum_ { extern const OpDef def; }
@@ -126,11 +139,15 @@ namespace take_ { extern const OpDef def; }
 namespace take_along_axis_ { extern const OpDef def; }
 namespace tan_ { extern const OpDef def; }
 namespace tanh_ { extern const OpDef def; }
+namespace tile_ { extern const OpDef def; }
 namespace topk_ { extern const OpDef def; }
 namespace transfer_ { extern const OpDef def; }
+namespace tril_ { extern const OpDef def; }
+namespace triu_ { extern const OpDef def; }
 namespace trunc_ { extern const OpDef def; }
 namespace unique_ { extern const OpDef def; }
 namespace unsqueeze_ { extern const OpDef def; }
+namespace unstack_ { extern const OpDef def; }
 namespace where_ { extern const OpDef def; }
 namespace windows_ { extern const OpDef def; }
 
@@ -161,6 +178,7 @@ std::span<const OpDef* const> builtin_ops() {
       &bitwise_xor_::def,
       &cast_::def,
       &ceil_::def,
+      &chunk_::def,
       &clip_::def,
       &concat_::def,
       &conv_::def,
@@ -171,6 +189,7 @@ std::span<const OpDef* const> builtin_ops() {
       &cos_::def,
       &cosh_::def,
       &cross_entropy_::def,
+      &diag_::def,
       &diagonal_::def,
       &digamma_::def,
       &dim_value_::def,
@@ -183,6 +202,9 @@ std::span<const OpDef* const> builtin_ops() {
       &exp2_::def,
       &expand_::def,
       &expm1_::def,
+      &eye_::def,
+      &flatten_::def,
+      &flip_::def,
       &floor_::def,
       &floor_divide_::def,
       &fmod_::def,
@@ -202,6 +224,7 @@ std::span<const OpDef* const> builtin_ops() {
       &less_::def,
       &less_equal_::def,
       &lgamma_::def,
+      &linspace_::def,
       &log_::def,
       &log10_::def,
       &log1p_::def,
@@ -220,7 +243,9 @@ std::span<const OpDef* const> builtin_ops() {
       &max_pool_::def,
       &maximum_::def,
       &mean_::def,
+      &meshgrid_::def,
       &minimum_::def,
+      &moveaxis_::def,
       &multiply_::def,
       &nan_to_num_::def,
       &negative_::def,
@@ -228,6 +253,7 @@ std::span<const OpDef* const> builtin_ops() {
       &not_equal_::def,
       &one_hot_::def,
       &pad_::def,
+      &pad_edges_::def,
       &permute_::def,
       &polygamma_::def,
       &power_::def,
@@ -236,7 +262,9 @@ std::span<const OpDef* const> builtin_ops() {
       &reciprocal_::def,
       &relu_::def,
       &remainder_::def,
+      &repeat_::def,
       &reshape_::def,
+      &roll_::def,
       &round_::def,
       &rsqrt_::def,
       &scatter_add_::def,
@@ -249,9 +277,11 @@ std::span<const OpDef* const> builtin_ops() {
       &slice_::def,
       &softmax_::def,
       &sort_::def,
+      &split_::def,
       &sqrt_::def,
       &square_::def,
       &squeeze_::def,
+      &stack_::def,
       &strided_slice_::def,
       &subtract_::def,
       &sum_::def,
@@ -260,15 +290,19 @@ std::span<const OpDef* const> builtin_ops() {
       &take_along_axis_::def,
       &tan_::def,
       &tanh_::def,
+      &tile_::def,
       &topk_::def,
       &transfer_::def,
+      &tril_::def,
+      &triu_::def,
       &trunc_::def,
       &unique_::def,
       &unsqueeze_::def,
+      &unstack_::def,
       &where_::def,
       &windows_::def,
       nullptr};
-  return {kOps, 131};
+  return {kOps, 148};
 }
 
 }  // namespace oarlock::op

@@ -226,6 +226,18 @@ OAR_EXPORT oar_status_t OAR_CALL oar_cast(oar_tensor_t* x, uint32_t dtype, oar_t
  * T: integers and floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_ceil(oar_tensor_t* x, oar_tensor_t** out_out);
 
+/* x cut along an axis into a number of equal parts. The parts share x's elements.
+ * x [*_] -> parts [*_] ...
+ * T: any dtype
+ * parts: integer; 1 to 64 */
+typedef struct oar_chunk_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default 0 */
+} oar_chunk_options_t;
+#define OAR_CHUNK_OPTIONS_INIT { sizeof(oar_chunk_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_chunk(oar_tensor_t* x, int64_t parts, const oar_chunk_options_t* options,
+    oar_tensor_t** out_parts, size_t n_parts);
+
 /* x where it lies between min and max, else the nearer of them; NaN stays, and max wins where it is below min. At
  *   the limits x gets the gradient.
  * x [...], min [...] (optional), max [...] (optional) -> out [...]
@@ -329,6 +341,17 @@ OAR_EXPORT oar_status_t OAR_CALL oar_cosh(oar_tensor_t* x, oar_tensor_t** out_ou
 OAR_EXPORT oar_status_t OAR_CALL oar_cross_entropy(oar_tensor_t* logits, oar_tensor_t* labels,
     oar_tensor_t** out_out);
 
+/* Matrices with the last axis of x on a diagonal and 0 elsewhere; offset moves it to the right, or down if
+ *   negative.
+ * x [*L, N] -> out [*R]
+ * T: bool, integers, floats */
+typedef struct oar_diag_options {
+  uint32_t struct_size;
+  int64_t offset;                        /* integer; -1048576 to 1048576; default 0 */
+} oar_diag_options_t;
+#define OAR_DIAG_OPTIONS_INIT { sizeof(oar_diag_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_diag(oar_tensor_t* x, const oar_diag_options_t* options, oar_tensor_t** out_out);
+
 /* The diagonal of two axes, put last; offset shifts it right, or down if negative. The result shares x's elements.
  * x [*S] -> out [*R]
  * T: any dtype */
@@ -411,6 +434,43 @@ OAR_EXPORT oar_status_t OAR_CALL oar_expand(oar_tensor_t* x, const int64_t* shap
  * x [...] -> out [...]
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_expm1(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* 1 on a diagonal, 0 elsewhere; offset moves it to the right, or down if negative. columns are as many as rows
+ *   unless given.
+ * nothing -> out dtype[*R]
+ * rows: size */
+typedef struct oar_eye_options {
+  uint32_t struct_size;
+  int64_t columns;                       /* size; may be none */
+  int32_t has_columns;
+  int64_t offset;                        /* integer; default 0 */
+  uint32_t dtype;                        /* dtype; default f32 */
+} oar_eye_options_t;
+#define OAR_EYE_OPTIONS_INIT { sizeof(oar_eye_options_t), 0, 0, 0, OAR_DTYPE_F32 }
+OAR_EXPORT oar_status_t OAR_CALL oar_eye(int64_t rows, const oar_eye_options_t* options, oar_tensor_t** out_out);
+
+/* x with the axes from start to stop, both counted in, as one. Shares x's elements where strides can say it.
+ * x [*S] -> out [*R]
+ * T: any dtype */
+typedef struct oar_flatten_options {
+  uint32_t struct_size;
+  int64_t start;                         /* axis; default 0 */
+  int64_t stop;                          /* axis; default -1 */
+} oar_flatten_options_t;
+#define OAR_FLATTEN_OPTIONS_INIT { sizeof(oar_flatten_options_t), 0, -1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_flatten(oar_tensor_t* x, const oar_flatten_options_t* options,
+    oar_tensor_t** out_out);
+
+/* x with the order of elements turned around along axes.
+ * x [*S] -> out [*S]
+ * T: any dtype */
+typedef struct oar_flip_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+} oar_flip_options_t;
+#define OAR_FLIP_OPTIONS_INIT { sizeof(oar_flip_options_t), NULL, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_flip(oar_tensor_t* x, const oar_flip_options_t* options, oar_tensor_t** out_out);
 
 /* The greatest whole number that is not above x. Integers stay. The gradient is 0.
  * x [...] -> out [...]
@@ -526,6 +586,21 @@ OAR_EXPORT oar_status_t OAR_CALL oar_less_equal(oar_tensor_t* a, oar_tensor_t* b
  * x [...] -> out [...]
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_lgamma(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* num numbers from start to stop, evenly apart; both ends are exact, or, without endpoint, stop is the first that
+ *   is left out.
+ * nothing -> out dtype[num]
+ * start: number
+ * stop: number
+ * num: size */
+typedef struct oar_linspace_options {
+  uint32_t struct_size;
+  int32_t endpoint;                      /* true or false; default true */
+  uint32_t dtype;                        /* dtype; default f32 */
+} oar_linspace_options_t;
+#define OAR_LINSPACE_OPTIONS_INIT { sizeof(oar_linspace_options_t), 1, OAR_DTYPE_F32 }
+OAR_EXPORT oar_status_t OAR_CALL oar_linspace(double start, double stop, int64_t num,
+    const oar_linspace_options_t* options, oar_tensor_t** out_out);
 
 /* Natural logarithm; -infinity at 0, NaN below.
  * x [...] -> out [...]
@@ -655,10 +730,30 @@ typedef struct oar_mean_options {
 #define OAR_MEAN_OPTIONS_INIT { sizeof(oar_mean_options_t), NULL, 0, 0 }
 OAR_EXPORT oar_status_t OAR_CALL oar_mean(oar_tensor_t* x, const oar_mean_options_t* options, oar_tensor_t** out_out);
 
+/* The coordinates of a grid: as many tensors as operands, each of one axis or none, all of the grid's shape. xy
+ *   exchanges the first two axes, ij leaves them in order. They share the operands' elements.
+ * xs [*_] ... -> grids [*_] ...
+ * T: any dtype */
+typedef struct oar_meshgrid_options {
+  uint32_t struct_size;
+  oar_str_t indexing;                    /* one of xy, ij; default xy */
+} oar_meshgrid_options_t;
+#define OAR_MESHGRID_OPTIONS_INIT { sizeof(oar_meshgrid_options_t), OAR_STR("xy") }
+OAR_EXPORT oar_status_t OAR_CALL oar_meshgrid(oar_tensor_t* const* xs, size_t n_xs,
+    const oar_meshgrid_options_t* options, oar_tensor_t** out_grids, size_t n_grids);
+
 /* The smaller of a and b; NaN if either is. Where they are equal both get half of the gradient.
  * a [...], b [...] -> out [...]
  * T: integers and floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_minimum(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* x with axes source[i] at places destination[i] of the result, the others in their order. Shares x's elements.
+ * x [*S] -> out [*R]
+ * T: any dtype
+ * source: axes
+ * destination: axes */
+OAR_EXPORT oar_status_t OAR_CALL oar_moveaxis(oar_tensor_t* x, const int64_t* source, size_t n_source,
+    const int64_t* destination, size_t n_destination, oar_tensor_t** out_out);
 
 /* a * b. Integers wrap.
  * a [...], b [...] -> out [...]
@@ -722,6 +817,20 @@ typedef struct oar_pad_options {
 #define OAR_PAD_OPTIONS_INIT { sizeof(oar_pad_options_t), NULL, 0, 0 }
 OAR_EXPORT oar_status_t OAR_CALL oar_pad(oar_tensor_t* x, const int64_t* before, size_t n_before,
     const int64_t* after, size_t n_after, const oar_pad_options_t* options, oar_tensor_t** out_out);
+
+/* x with its own elements around it: reflect mirrors them without repeating the edge (again and again, where there
+ *   is more to fill), replicate repeats the edge, circular goes on at the other end.
+ * x [*S] -> out [*R]
+ * T: any dtype
+ * before: sizes
+ * after: sizes */
+typedef struct oar_pad_edges_options {
+  uint32_t struct_size;
+  oar_str_t mode;                        /* one of reflect, replicate, circular; default reflect */
+} oar_pad_edges_options_t;
+#define OAR_PAD_EDGES_OPTIONS_INIT { sizeof(oar_pad_edges_options_t), OAR_STR("reflect") }
+OAR_EXPORT oar_status_t OAR_CALL oar_pad_edges(oar_tensor_t* x, const int64_t* before, size_t n_before,
+    const int64_t* after, size_t n_after, const oar_pad_edges_options_t* options, oar_tensor_t** out_out);
 
 /* Axis i of the result is axis axes[i] of x. The result shares x's elements.
  * x [*S] -> out [*R]
@@ -791,6 +900,18 @@ OAR_EXPORT oar_status_t OAR_CALL oar_relu(oar_tensor_t* x, oar_tensor_t** out_ou
  * T: integers and floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_remainder(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
 
+/* x with every element repeated next to itself along an axis.
+ * x [*S] -> out [*R]
+ * T: any dtype
+ * repeats: size */
+typedef struct oar_repeat_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default 0 */
+} oar_repeat_options_t;
+#define OAR_REPEAT_OPTIONS_INIT { sizeof(oar_repeat_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_repeat(oar_tensor_t* x, int64_t repeats, const oar_repeat_options_t* options,
+    oar_tensor_t** out_out);
+
 /* The same elements, row-major, in another shape. One size may be -1: what the others leave. The result shares x's
  *   elements where strides can say it.
  * x [*S] -> out [*R]
@@ -798,6 +919,15 @@ OAR_EXPORT oar_status_t OAR_CALL oar_remainder(oar_tensor_t* a, oar_tensor_t* b,
  * shape: sizes */
 OAR_EXPORT oar_status_t OAR_CALL oar_reshape(oar_tensor_t* x, const int64_t* shape, size_t n_shape,
     oar_tensor_t** out_out);
+
+/* x moved on along axes by shifts, what leaves at the end coming in at the front; a negative shift goes the other
+ *   way.
+ * x [*S] -> out [*S]
+ * T: any dtype
+ * shifts: integers
+ * axes: axes */
+OAR_EXPORT oar_status_t OAR_CALL oar_roll(oar_tensor_t* x, const int64_t* shifts, size_t n_shifts,
+    const int64_t* axes, size_t n_axes, oar_tensor_t** out_out);
 
 /* The nearest whole number; halves go to the even one. Integers stay. The gradient is 0.
  * x [...] -> out [...]
@@ -911,6 +1041,18 @@ typedef struct oar_sort_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_sort(oar_tensor_t* x, const oar_sort_options_t* options,
     oar_tensor_t** out_values, oar_tensor_t** out_indices);
 
+/* x cut along an axis into parts of the given sizes, which fill it. The parts share x's elements.
+ * x [*_] -> parts [*_] ...
+ * T: any dtype
+ * sizes: sizes */
+typedef struct oar_split_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default 0 */
+} oar_split_options_t;
+#define OAR_SPLIT_OPTIONS_INIT { sizeof(oar_split_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_split(oar_tensor_t* x, const int64_t* sizes, size_t n_sizes,
+    const oar_split_options_t* options, oar_tensor_t** out_parts, size_t n_parts);
+
 /* Square root; NaN below 0.
  * x [...] -> out [...]
  * T: floats */
@@ -927,6 +1069,17 @@ OAR_EXPORT oar_status_t OAR_CALL oar_square(oar_tensor_t* x, oar_tensor_t** out_
  * axes: axes */
 OAR_EXPORT oar_status_t OAR_CALL oar_squeeze(oar_tensor_t* x, const int64_t* axes, size_t n_axes,
     oar_tensor_t** out_out);
+
+/* The operands, all of one shape, side by side along a new axis; a negative axis counts from the end of the result.
+ * xs [*_] ... -> out [*R]
+ * T: any dtype; mixed dtypes promote */
+typedef struct oar_stack_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* integer; default 0 */
+} oar_stack_options_t;
+#define OAR_STACK_OPTIONS_INIT { sizeof(oar_stack_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_stack(oar_tensor_t* const* xs, size_t n_xs,
+    const oar_stack_options_t* options, oar_tensor_t** out_out);
 
 /* x[start:end:step] of each axis as Python has it: negative starts and ends count from the end, what is outside is
  *   cut off, and an end of -2^63 with a negative step goes through the first element.
@@ -1006,6 +1159,14 @@ OAR_EXPORT oar_status_t OAR_CALL oar_tan(oar_tensor_t* x, oar_tensor_t** out_out
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_tanh(oar_tensor_t* x, oar_tensor_t** out_out);
 
+/* x repeated side by side along each axis; repetitions are right-aligned with its shape, and either may be the
+ *   longer.
+ * x [*S] -> out [*R]
+ * T: any dtype
+ * repetitions: integers; at least 0 */
+OAR_EXPORT oar_status_t OAR_CALL oar_tile(oar_tensor_t* x, const int64_t* repetitions, size_t n_repetitions,
+    oar_tensor_t** out_out);
+
 /* The k greatest elements of the last axis, greatest first, or the k least, least first, and where they are. NaN is
  *   the greatest; of equal ones the first comes first.
  * x [*L, N] -> values [*L, k], indices i64[*L, k]
@@ -1024,6 +1185,26 @@ OAR_EXPORT oar_status_t OAR_CALL oar_topk(oar_tensor_t* x, int64_t k, const oar_
  * T: any dtype
  * device: integer; at least 0 */
 OAR_EXPORT oar_status_t OAR_CALL oar_transfer(oar_tensor_t* x, int64_t device, oar_tensor_t** out_out);
+
+/* The matrices in the last two axes, 0 above their diagonal. offset moves the diagonal to the right.
+ * x [*L, M, N] -> out [*L, M, N]
+ * T: bool, integers, floats */
+typedef struct oar_tril_options {
+  uint32_t struct_size;
+  int64_t offset;                        /* integer; default 0 */
+} oar_tril_options_t;
+#define OAR_TRIL_OPTIONS_INIT { sizeof(oar_tril_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_tril(oar_tensor_t* x, const oar_tril_options_t* options, oar_tensor_t** out_out);
+
+/* The matrices in the last two axes, 0 below their diagonal. offset moves the diagonal to the right.
+ * x [*L, M, N] -> out [*L, M, N]
+ * T: bool, integers, floats */
+typedef struct oar_triu_options {
+  uint32_t struct_size;
+  int64_t offset;                        /* integer; default 0 */
+} oar_triu_options_t;
+#define OAR_TRIU_OPTIONS_INIT { sizeof(oar_triu_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_triu(oar_tensor_t* x, const oar_triu_options_t* options, oar_tensor_t** out_out);
 
 /* x without its fraction: the nearest whole number toward 0. Integers stay. The gradient is 0.
  * x [...] -> out [...]
@@ -1044,6 +1225,17 @@ OAR_EXPORT oar_status_t OAR_CALL oar_unique(oar_tensor_t* x, oar_tensor_t** out_
  * axes: integers */
 OAR_EXPORT oar_status_t OAR_CALL oar_unsqueeze(oar_tensor_t* x, const int64_t* axes, size_t n_axes,
     oar_tensor_t** out_out);
+
+/* The slices of x along an axis, which is gone in them. They share x's elements.
+ * x [*_] -> parts [*_] ...
+ * T: any dtype */
+typedef struct oar_unstack_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default 0 */
+} oar_unstack_options_t;
+#define OAR_UNSTACK_OPTIONS_INIT { sizeof(oar_unstack_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_unstack(oar_tensor_t* x, const oar_unstack_options_t* options,
+    oar_tensor_t** out_parts, size_t n_parts);
 
 /* a where condition is true, b elsewhere.
  * condition bool[...] (constant), a [...], b [...] -> out [...]

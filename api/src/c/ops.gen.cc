@@ -217,6 +217,15 @@ oar_status_t OAR_CALL oar_ceil(oar_tensor_t* x, oar_tensor_t** out_out) {
   return call(op::id::ceil, in, 1, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_chunk(oar_tensor_t* x, int64_t parts, const oar_chunk_options_t* options,
+    oar_tensor_t** out_parts, size_t n_parts) {
+  oar_chunk_options_t o = OAR_CHUNK_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(parts), op::attr_integer(o.axis)};
+  return call_variadic(op::id::chunk, in, 1, attrs, 2, out_parts, n_parts);
+}
+
 oar_status_t OAR_CALL oar_clip(oar_tensor_t* x, oar_tensor_t* min, oar_tensor_t* max,
     oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x, min, max};
@@ -292,6 +301,15 @@ oar_status_t OAR_CALL oar_cross_entropy(oar_tensor_t* logits, oar_tensor_t* labe
   oar_tensor_t* const in[] = {logits, labels};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::cross_entropy, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_diag(oar_tensor_t* x, const oar_diag_options_t* options, oar_tensor_t** out_out) {
+  oar_diag_options_t o = OAR_DIAG_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.offset)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::diag, in, 1, attrs, 1, out, 1);
 }
 
 oar_status_t OAR_CALL oar_diagonal(oar_tensor_t* x, const oar_diagonal_options_t* options,
@@ -377,6 +395,33 @@ oar_status_t OAR_CALL oar_expm1(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::expm1, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_eye(int64_t rows, const oar_eye_options_t* options, oar_tensor_t** out_out) {
+  oar_eye_options_t o = OAR_EYE_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  const oar_attr_t attrs[] = {op::attr_integer(rows), o.has_columns ? op::attr_integer(o.columns) : op::attr_none(op::attr_integer(o.columns).type), op::attr_integer(o.offset), c::dtype(o.dtype)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::eye, nullptr, 0, attrs, 4, out, 1);
+}
+
+oar_status_t OAR_CALL oar_flatten(oar_tensor_t* x, const oar_flatten_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_flatten_options_t o = OAR_FLATTEN_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.start), op::attr_integer(o.stop)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::flatten, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_flip(oar_tensor_t* x, const oar_flip_options_t* options, oar_tensor_t** out_out) {
+  oar_flip_options_t o = OAR_FLIP_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::flip, in, 1, attrs, 1, out, 1);
 }
 
 oar_status_t OAR_CALL oar_floor(oar_tensor_t* x, oar_tensor_t** out_out) {
@@ -502,6 +547,15 @@ oar_status_t OAR_CALL oar_lgamma(oar_tensor_t* x, oar_tensor_t** out_out) {
   return call(op::id::lgamma, in, 1, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_linspace(double start, double stop, int64_t num,
+    const oar_linspace_options_t* options, oar_tensor_t** out_out) {
+  oar_linspace_options_t o = OAR_LINSPACE_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  const oar_attr_t attrs[] = {op::attr_real(start), op::attr_real(stop), op::attr_integer(num), op::attr_flag(o.endpoint != 0), c::dtype(o.dtype)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::linspace, nullptr, 0, attrs, 5, out, 1);
+}
+
 oar_status_t OAR_CALL oar_log(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
@@ -625,10 +679,26 @@ oar_status_t OAR_CALL oar_mean(oar_tensor_t* x, const oar_mean_options_t* option
   return call(op::id::mean, in, 1, attrs, 2, out, 1);
 }
 
+oar_status_t OAR_CALL oar_meshgrid(oar_tensor_t* const* xs, size_t n_xs,
+    const oar_meshgrid_options_t* options, oar_tensor_t** out_grids, size_t n_grids) {
+  oar_meshgrid_options_t o = OAR_MESHGRID_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  const oar_attr_t attrs[] = {c::text(o.indexing)};
+  return call_variadic(op::id::meshgrid, xs, n_xs, attrs, 1, out_grids, n_grids);
+}
+
 oar_status_t OAR_CALL oar_minimum(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::minimum, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_moveaxis(oar_tensor_t* x, const int64_t* source, size_t n_source,
+    const int64_t* destination, size_t n_destination, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {given(integers(source, n_source)), given(integers(destination, n_destination))};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::moveaxis, in, 1, attrs, 2, out, 1);
 }
 
 oar_status_t OAR_CALL oar_multiply(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
@@ -683,6 +753,16 @@ oar_status_t OAR_CALL oar_pad(oar_tensor_t* x, const int64_t* before, size_t n_b
   const oar_attr_t attrs[] = {given(integers(before, n_before)), given(integers(after, n_after)), integers(o.between, o.n_between), op::attr_real(o.value)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::pad, in, 1, attrs, 4, out, 1);
+}
+
+oar_status_t OAR_CALL oar_pad_edges(oar_tensor_t* x, const int64_t* before, size_t n_before,
+    const int64_t* after, size_t n_after, const oar_pad_edges_options_t* options, oar_tensor_t** out_out) {
+  oar_pad_edges_options_t o = OAR_PAD_EDGES_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {given(integers(before, n_before)), given(integers(after, n_after)), c::text(o.mode)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::pad_edges, in, 1, attrs, 3, out, 1);
 }
 
 oar_status_t OAR_CALL oar_permute(oar_tensor_t* x, const int64_t* axes, size_t n_axes,
@@ -747,12 +827,30 @@ oar_status_t OAR_CALL oar_remainder(oar_tensor_t* a, oar_tensor_t* b, oar_tensor
   return call(op::id::remainder, in, 2, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_repeat(oar_tensor_t* x, int64_t repeats, const oar_repeat_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_repeat_options_t o = OAR_REPEAT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(repeats), op::attr_integer(o.axis)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::repeat, in, 1, attrs, 2, out, 1);
+}
+
 oar_status_t OAR_CALL oar_reshape(oar_tensor_t* x, const int64_t* shape, size_t n_shape,
     oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   const oar_attr_t attrs[] = {given(integers(shape, n_shape))};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::reshape, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_roll(oar_tensor_t* x, const int64_t* shifts, size_t n_shifts,
+    const int64_t* axes, size_t n_axes, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {given(integers(shifts, n_shifts)), given(integers(axes, n_axes))};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::roll, in, 1, attrs, 2, out, 1);
 }
 
 oar_status_t OAR_CALL oar_round(oar_tensor_t* x, oar_tensor_t** out_out) {
@@ -851,6 +949,15 @@ oar_status_t OAR_CALL oar_sort(oar_tensor_t* x, const oar_sort_options_t* option
   return call(op::id::sort, in, 1, attrs, 2, out, 2);
 }
 
+oar_status_t OAR_CALL oar_split(oar_tensor_t* x, const int64_t* sizes, size_t n_sizes,
+    const oar_split_options_t* options, oar_tensor_t** out_parts, size_t n_parts) {
+  oar_split_options_t o = OAR_SPLIT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {given(integers(sizes, n_sizes)), op::attr_integer(o.axis)};
+  return call_variadic(op::id::split, in, 1, attrs, 2, out_parts, n_parts);
+}
+
 oar_status_t OAR_CALL oar_sqrt(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
@@ -869,6 +976,15 @@ oar_status_t OAR_CALL oar_squeeze(oar_tensor_t* x, const int64_t* axes, size_t n
   const oar_attr_t attrs[] = {given(integers(axes, n_axes))};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::squeeze, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_stack(oar_tensor_t* const* xs, size_t n_xs,
+    const oar_stack_options_t* options, oar_tensor_t** out_out) {
+  oar_stack_options_t o = OAR_STACK_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::stack, xs, n_xs, attrs, 1, out, 1);
 }
 
 oar_status_t OAR_CALL oar_strided_slice(oar_tensor_t* x, const int64_t* starts, size_t n_starts,
@@ -937,6 +1053,14 @@ oar_status_t OAR_CALL oar_tanh(oar_tensor_t* x, oar_tensor_t** out_out) {
   return call(op::id::tanh, in, 1, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_tile(oar_tensor_t* x, const int64_t* repetitions, size_t n_repetitions,
+    oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {given(integers(repetitions, n_repetitions))};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::tile, in, 1, attrs, 1, out, 1);
+}
+
 oar_status_t OAR_CALL oar_topk(oar_tensor_t* x, int64_t k, const oar_topk_options_t* options,
     oar_tensor_t** out_values, oar_tensor_t** out_indices) {
   oar_topk_options_t o = OAR_TOPK_OPTIONS_INIT;
@@ -952,6 +1076,24 @@ oar_status_t OAR_CALL oar_transfer(oar_tensor_t* x, int64_t device, oar_tensor_t
   const oar_attr_t attrs[] = {op::attr_integer(device)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::transfer, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_tril(oar_tensor_t* x, const oar_tril_options_t* options, oar_tensor_t** out_out) {
+  oar_tril_options_t o = OAR_TRIL_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.offset)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::tril, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_triu(oar_tensor_t* x, const oar_triu_options_t* options, oar_tensor_t** out_out) {
+  oar_triu_options_t o = OAR_TRIU_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.offset)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::triu, in, 1, attrs, 1, out, 1);
 }
 
 oar_status_t OAR_CALL oar_trunc(oar_tensor_t* x, oar_tensor_t** out_out) {
@@ -973,6 +1115,15 @@ oar_status_t OAR_CALL oar_unsqueeze(oar_tensor_t* x, const int64_t* axes, size_t
   const oar_attr_t attrs[] = {given(integers(axes, n_axes))};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::unsqueeze, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_unstack(oar_tensor_t* x, const oar_unstack_options_t* options,
+    oar_tensor_t** out_parts, size_t n_parts) {
+  oar_unstack_options_t o = OAR_UNSTACK_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
+  return call_variadic(op::id::unstack, in, 1, attrs, 1, out_parts, n_parts);
 }
 
 oar_status_t OAR_CALL oar_where(oar_tensor_t* condition, oar_tensor_t* a, oar_tensor_t* b,

@@ -188,6 +188,13 @@ OAR_EXPORT Tensor cast(const Tensor& x, DType dtype);
 // T: integers and floats
 OAR_EXPORT Tensor ceil(const Tensor& x);
 
+// x cut along an axis into a number of equal parts. The parts share x's elements.
+// x [*_] -> parts [*_] ...
+// T: any dtype
+// parts: integer; 1 to 64
+// axis: axis; default 0
+OAR_EXPORT std::vector<Tensor> chunk(const Tensor& x, int64_t parts, int64_t axis = 0);
+
 // x where it lies between min and max, else the nearer of them; NaN stays, and max wins where it is below min. At the
 //   limits x gets the gradient.
 // x [...], min [...] (optional), max [...] (optional) -> out [...]
@@ -263,6 +270,12 @@ OAR_EXPORT Tensor cosh(const Tensor& x);
 // I: integers
 OAR_EXPORT Tensor cross_entropy(const Tensor& logits, const Tensor& labels);
 
+// Matrices with the last axis of x on a diagonal and 0 elsewhere; offset moves it to the right, or down if negative.
+// x [*L, N] -> out [*R]
+// T: bool, integers, floats
+// offset: integer; -1048576 to 1048576; default 0
+OAR_EXPORT Tensor diag(const Tensor& x, int64_t offset = 0);
+
 // The diagonal of two axes, put last; offset shifts it right, or down if negative. The result shares x's elements.
 // x [*S] -> out [*R]
 // T: any dtype
@@ -329,6 +342,28 @@ OAR_EXPORT Tensor expand(const Tensor& x, const Shape& shape);
 // x [...] -> out [...]
 // T: floats
 OAR_EXPORT Tensor expm1(const Tensor& x);
+
+// 1 on a diagonal, 0 elsewhere; offset moves it to the right, or down if negative. columns are as many as rows unless
+//   given.
+// nothing -> out dtype[*R]
+// rows: size
+// columns: size; may be none
+// offset: integer; default 0
+// dtype: dtype; default f32
+OAR_EXPORT Tensor eye(Dim rows, std::optional<Dim> columns = {}, int64_t offset = 0, DType dtype = DType::f32);
+
+// x with the axes from start to stop, both counted in, as one. Shares x's elements where strides can say it.
+// x [*S] -> out [*R]
+// T: any dtype
+// start: axis; default 0
+// stop: axis; default -1
+OAR_EXPORT Tensor flatten(const Tensor& x, int64_t start = 0, int64_t stop = -1);
+
+// x with the order of elements turned around along axes.
+// x [*S] -> out [*S]
+// T: any dtype
+// axes: axes; none means all
+OAR_EXPORT Tensor flip(const Tensor& x, Integers axes = {});
 
 // The greatest whole number that is not above x. Integers stay. The gradient is 0.
 // x [...] -> out [...]
@@ -433,6 +468,16 @@ OAR_EXPORT Tensor less_equal(const Tensor& a, const Tensor& b);
 // x [...] -> out [...]
 // T: floats
 OAR_EXPORT Tensor lgamma(const Tensor& x);
+
+// num numbers from start to stop, evenly apart; both ends are exact, or, without endpoint, stop is the first that is
+//   left out.
+// nothing -> out dtype[num]
+// start: number
+// stop: number
+// num: size
+// endpoint: true or false; default true
+// dtype: dtype; default f32
+OAR_EXPORT Tensor linspace(double start, double stop, Dim num, bool endpoint = true, DType dtype = DType::f32);
 
 // Natural logarithm; -infinity at 0, NaN below.
 // x [...] -> out [...]
@@ -539,10 +584,24 @@ OAR_EXPORT Tensor maximum(const Tensor& a, const Tensor& b);
 // keepdims: true or false; default false
 OAR_EXPORT Tensor mean(const Tensor& x, Integers axes = {}, bool keepdims = false);
 
+// The coordinates of a grid: as many tensors as operands, each of one axis or none, all of the grid's shape. xy
+//   exchanges the first two axes, ij leaves them in order. They share the operands' elements.
+// xs [*_] ... -> grids [*_] ...
+// T: any dtype
+// indexing: one of xy, ij; default xy
+OAR_EXPORT std::vector<Tensor> meshgrid(Tensors xs, std::string_view indexing = "xy");
+
 // The smaller of a and b; NaN if either is. Where they are equal both get half of the gradient.
 // a [...], b [...] -> out [...]
 // T: integers and floats; mixed dtypes promote
 OAR_EXPORT Tensor minimum(const Tensor& a, const Tensor& b);
+
+// x with axes source[i] at places destination[i] of the result, the others in their order. Shares x's elements.
+// x [*S] -> out [*R]
+// T: any dtype
+// source: axes
+// destination: axes
+OAR_EXPORT Tensor moveaxis(const Tensor& x, Integers source, Integers destination);
 
 // a * b. Integers wrap.
 // a [...], b [...] -> out [...]
@@ -590,6 +649,16 @@ OAR_EXPORT Tensor one_hot(const Tensor& index, Dim depth, DType dtype = DType::f
 // value: number; default 0
 OAR_EXPORT Tensor pad(const Tensor& x, const Shape& before, const Shape& after, Integers between = {},
     double value = 0);
+
+// x with its own elements around it: reflect mirrors them without repeating the edge (again and again, where there is
+//   more to fill), replicate repeats the edge, circular goes on at the other end.
+// x [*S] -> out [*R]
+// T: any dtype
+// before: sizes
+// after: sizes
+// mode: one of reflect, replicate, circular; default reflect
+OAR_EXPORT Tensor pad_edges(const Tensor& x, const Shape& before, const Shape& after,
+    std::string_view mode = "reflect");
 
 // Axis i of the result is axis axes[i] of x. The result shares x's elements.
 // x [*S] -> out [*R]
@@ -643,12 +712,27 @@ OAR_EXPORT Tensor relu(const Tensor& x);
 // T: integers and floats; mixed dtypes promote
 OAR_EXPORT Tensor remainder(const Tensor& a, const Tensor& b);
 
+// x with every element repeated next to itself along an axis.
+// x [*S] -> out [*R]
+// T: any dtype
+// repeats: size
+// axis: axis; default 0
+OAR_EXPORT Tensor repeat(const Tensor& x, Dim repeats, int64_t axis = 0);
+
 // The same elements, row-major, in another shape. One size may be -1: what the others leave. The result shares x's
 //   elements where strides can say it.
 // x [*S] -> out [*R]
 // T: any dtype
 // shape: sizes
 OAR_EXPORT Tensor reshape(const Tensor& x, const Shape& shape);
+
+// x moved on along axes by shifts, what leaves at the end coming in at the front; a negative shift goes the other
+//   way.
+// x [*S] -> out [*S]
+// T: any dtype
+// shifts: integers
+// axes: axes
+OAR_EXPORT Tensor roll(const Tensor& x, Integers shifts, Integers axes);
 
 // The nearest whole number; halves go to the even one. Integers stay. The gradient is 0.
 // x [...] -> out [...]
@@ -734,6 +818,13 @@ struct SortResult {
 };
 OAR_EXPORT SortResult sort(const Tensor& x, int64_t axis = -1, bool descending = false);
 
+// x cut along an axis into parts of the given sizes, which fill it. The parts share x's elements.
+// x [*_] -> parts [*_] ...
+// T: any dtype
+// sizes: sizes
+// axis: axis; default 0
+OAR_EXPORT std::vector<Tensor> split(const Tensor& x, const Shape& sizes, int64_t axis = 0);
+
 // Square root; NaN below 0.
 // x [...] -> out [...]
 // T: floats
@@ -749,6 +840,12 @@ OAR_EXPORT Tensor square(const Tensor& x);
 // T: any dtype
 // axes: axes
 OAR_EXPORT Tensor squeeze(const Tensor& x, Integers axes);
+
+// The operands, all of one shape, side by side along a new axis; a negative axis counts from the end of the result.
+// xs [*_] ... -> out [*R]
+// T: any dtype; mixed dtypes promote
+// axis: integer; default 0
+OAR_EXPORT Tensor stack(Tensors xs, int64_t axis = 0);
 
 // x[start:end:step] of each axis as Python has it: negative starts and ends count from the end, what is outside is
 //   cut off, and an end of -2^63 with a negative step goes through the first element.
@@ -805,6 +902,13 @@ OAR_EXPORT Tensor tan(const Tensor& x);
 // T: floats
 OAR_EXPORT Tensor tanh(const Tensor& x);
 
+// x repeated side by side along each axis; repetitions are right-aligned with its shape, and either may be the
+//   longer.
+// x [*S] -> out [*R]
+// T: any dtype
+// repetitions: integers; at least 0
+OAR_EXPORT Tensor tile(const Tensor& x, Integers repetitions);
+
 // The k greatest elements of the last axis, greatest first, or the k least, least first, and where they are. NaN is
 //   the greatest; of equal ones the first comes first.
 // x [*L, N] -> values [*L, k], indices i64[*L, k]
@@ -821,6 +925,18 @@ OAR_EXPORT TopkResult topk(const Tensor& x, Dim k, bool largest = true);
 // T: any dtype
 // device: integer; at least 0
 OAR_EXPORT Tensor transfer(const Tensor& x, int64_t device);
+
+// The matrices in the last two axes, 0 above their diagonal. offset moves the diagonal to the right.
+// x [*L, M, N] -> out [*L, M, N]
+// T: bool, integers, floats
+// offset: integer; default 0
+OAR_EXPORT Tensor tril(const Tensor& x, int64_t offset = 0);
+
+// The matrices in the last two axes, 0 below their diagonal. offset moves the diagonal to the right.
+// x [*L, M, N] -> out [*L, M, N]
+// T: bool, integers, floats
+// offset: integer; default 0
+OAR_EXPORT Tensor triu(const Tensor& x, int64_t offset = 0);
 
 // x without its fraction: the nearest whole number toward 0. Integers stay. The gradient is 0.
 // x [...] -> out [...]
@@ -842,6 +958,12 @@ OAR_EXPORT UniqueResult unique(const Tensor& x);
 // T: any dtype
 // axes: integers
 OAR_EXPORT Tensor unsqueeze(const Tensor& x, Integers axes);
+
+// The slices of x along an axis, which is gone in them. They share x's elements.
+// x [*_] -> parts [*_] ...
+// T: any dtype
+// axis: axis; default 0
+OAR_EXPORT std::vector<Tensor> unstack(const Tensor& x, int64_t axis = 0);
 
 // a where condition is true, b elsewhere.
 // condition bool[...] (constant), a [...], b [...] -> out [...]
