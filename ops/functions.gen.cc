@@ -56,12 +56,52 @@ Tensor add(const Tensor& a, const Tensor& b) {
   return out;
 }
 
+Tensor all(const Tensor& x, Integers axes, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::all, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor any(const Tensor& x, Integers axes, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::any, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
 Tensor arange(Dim length, DType dtype) {
   const oar_attr_t attrs[] = {
       op::attr_dim(length),
       op::attr_dtype(dtype)};
   Tensor out;
   throw_if(dispatch::call(op::id::arange, nullptr, 0, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor argmax(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      axis ? op::attr_integer(*axis) : op::attr_none(OAR_ATTR_INT),
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::argmax, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor argmin(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      axis ? op::attr_integer(*axis) : op::attr_none(OAR_ATTR_INT),
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::argmin, in, 1, attrs, 2, &out, 1));
   return out;
 }
 
@@ -332,10 +372,51 @@ Tensor cosh(const Tensor& x) {
   return out;
 }
 
+Tensor count_nonzero(const Tensor& x, Integers axes, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::count_nonzero, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels) {
   TensorImpl* const in[] = {logits.impl(), labels.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::cross_entropy, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor cumsum(const Tensor& x, int64_t axis, bool exclusive, bool reverse) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis),
+      op::attr_flag(exclusive),
+      op::attr_flag(reverse)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::cumsum, in, 1, attrs, 3, &out, 1));
+  return out;
+}
+
+CumulativeMaxResult cumulative_max(const Tensor& x, int64_t axis) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis)};
+  Tensor out[2];
+  throw_if(dispatch::call(op::id::cumulative_max, in, 1, attrs, 1, out, 2));
+  return {std::move(out[0]), std::move(out[1])};
+}
+
+Tensor cumulative_product(const Tensor& x, int64_t axis, bool exclusive, bool reverse) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis),
+      op::attr_flag(exclusive),
+      op::attr_flag(reverse)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::cumulative_product, in, 1, attrs, 3, &out, 1));
   return out;
 }
 
@@ -526,6 +607,14 @@ Tensor gather_nd(const Tensor& x, const Tensor& index) {
   return out;
 }
 
+Tensor global_norm(Tensors xs) {
+  Operands in(xs.size() + 0);
+  for (const Tensor& t : xs) in.add(t);
+  Tensor out;
+  throw_if(dispatch::call(op::id::global_norm, in.data(), in.size(), nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor greater(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
@@ -609,6 +698,16 @@ Tensor lgamma(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::lgamma, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor linear_scan(const Tensor& decay, const Tensor& x, int64_t axis, bool reverse) {
+  TensorImpl* const in[] = {decay.impl(), x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis),
+      op::attr_flag(reverse)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::linear_scan, in, 2, attrs, 2, &out, 1));
   return out;
 }
 
@@ -696,6 +795,16 @@ Tensor logical_xor(const Tensor& a, const Tensor& b) {
   return out;
 }
 
+Tensor logsumexp(const Tensor& x, Integers axes, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::logsumexp, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
   TensorImpl* const in[] = {x.impl(), mask.impl(), value.impl()};
   Tensor out;
@@ -765,6 +874,16 @@ Tensor mean(const Tensor& x, Integers axes, bool keepdims) {
   return out;
 }
 
+Tensor median(const Tensor& x, int64_t axis, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis),
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::median, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
 std::vector<Tensor> meshgrid(Tensors xs, std::string_view indexing) {
   Operands in(xs.size() + 0);
   for (const Tensor& t : xs) in.add(t);
@@ -772,6 +891,16 @@ std::vector<Tensor> meshgrid(Tensors xs, std::string_view indexing) {
       op::attr_text(indexing)};
   std::vector<Tensor> out;
   throw_if(dispatch::call_variadic(op::id::meshgrid, in.data(), in.size(), attrs, 1, out));
+  return out;
+}
+
+Tensor min(const Tensor& x, Integers axes, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::min, in, 1, attrs, 2, &out, 1));
   return out;
 }
 
@@ -841,6 +970,13 @@ Tensor one_hot(const Tensor& index, Dim depth, DType dtype) {
   return out;
 }
 
+Tensor outer(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::outer, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor pad(const Tensor& x, const Shape& before, const Shape& after, Integers between, double value) {
   TensorImpl* const in[] = {x.impl()};
   const oar_attr_t attrs[] = {
@@ -886,6 +1022,16 @@ Tensor power(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::power, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor product(const Tensor& x, Integers axes, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::product, in, 1, attrs, 2, &out, 1));
   return out;
 }
 
@@ -1103,6 +1249,17 @@ Tensor stack(Tensors xs, int64_t axis) {
   return out;
 }
 
+Tensor std(const Tensor& x, Integers axes, bool keepdims, double correction) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims),
+      op::attr_real(correction)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::std, in, 1, attrs, 3, &out, 1));
+  return out;
+}
+
 Tensor strided_slice(const Tensor& x, Integers starts, Integers ends, Integers axes, Integers steps) {
   TensorImpl* const in[] = {x.impl()};
   const oar_attr_t attrs[] = {
@@ -1248,6 +1405,35 @@ std::vector<Tensor> unstack(const Tensor& x, int64_t axis) {
       op::attr_integer(axis)};
   std::vector<Tensor> out;
   throw_if(dispatch::call_variadic(op::id::unstack, in, 1, attrs, 1, out));
+  return out;
+}
+
+Tensor var(const Tensor& x, Integers axes, bool keepdims, double correction) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims),
+      op::attr_real(correction)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::var, in, 1, attrs, 3, &out, 1));
+  return out;
+}
+
+Tensor vecdot(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::vecdot, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor vector_norm(const Tensor& x, Integers axes, bool keepdims, double order) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims),
+      op::attr_real(order)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::vector_norm, in, 1, attrs, 3, &out, 1));
   return out;
 }
 

@@ -6,7 +6,11 @@ namespace abs_ { extern const OpDef def; }
 namespace acos_ { extern const OpDef def; }
 namespace acosh_ { extern const OpDef def; }
 namespace add_ { extern const OpDef def; }
+namespace all_ { extern const OpDef def; }
+namespace any_ { extern const OpDef def; }
 namespace arange_ { extern const OpDef def; }
+namespace argmax_ { extern const OpDef def; }
+namespace argmin_ { extern const OpDef def; }
 namespace argsort_ { extern const OpDef def; }
 namespace asin_ { extern const OpDef def; }
 namespace asinh_ { extern const OpDef def; }
@@ -37,7 +41,11 @@ namespace copy_ { extern const OpDef def; }
 namespace copysign_ { extern const OpDef def; }
 namespace cos_ { extern const OpDef def; }
 namespace cosh_ { extern const OpDef def; }
+namespace count_nonzero_ { extern const OpDef def; }
 namespace cross_entropy_ { extern const OpDef def; }
+namespace cumsum_ { extern const OpDef def; }
+namespace cumulative_max_ { extern const OpDef def; }
+namespace cumulative_product_ { extern const OpDef def; }
 namespace diag_ { extern const OpDef def; }
 namespace diagonal_ { extern const OpDef def; }
 namespace digamma_ { extern const OpDef def; }
@@ -61,6 +69,7 @@ namespace full_ { extern const OpDef def; }
 namespace full_like_ { extern const OpDef def; }
 namespace gather_ { extern const OpDef def; }
 namespace gather_nd_ { extern const OpDef def; }
+namespace global_norm_ { extern const OpDef def; }
 namespace greater_ { extern const OpDef def; }
 namespace greater_equal_ { extern const OpDef def; }
 namespace heaviside_ { extern const OpDef def; }
@@ -73,6 +82,7 @@ namespace lerp_ { extern const OpDef def; }
 namespace less_ { extern const OpDef def; }
 namespace less_equal_ { extern const OpDef def; }
 namespace lgamma_ { extern const OpDef def; }
+namespace linear_scan_ { extern const OpDef def; }
 namespace linspace_ { extern const OpDef def; }
 namespace log_ { extern const OpDef def; }
 namespace log10_ { extern const OpDef def; }
@@ -84,6 +94,7 @@ namespace logical_and_ { extern const OpDef def; }
 namespace logical_not_ { extern const OpDef def; }
 namespace logical_or_ { extern const OpDef def; }
 namespace logical_xor_ { extern const OpDef def; }
+namespace logsumexp_ { extern const OpDef def; }
 namespace masked_fill_ { extern const OpDef def; }
 namespace masked_select_ { extern const OpDef def; }
 namespace matmul_ { extern const OpDef def; }
@@ -92,7 +103,9 @@ namespace max_ { extern const OpDef def; }
 namespace max_pool_ { extern const OpDef def; }
 namespace maximum_ { extern const OpDef def; }
 namespace mean_ { extern const OpDef def; }
+namespace median_ { extern const OpDef def; }
 namespace meshgrid_ { extern const OpDef def; }
+namespace min_ { extern const OpDef def; }
 namespace minimum_ { extern const OpDef def; }
 namespace moveaxis_ { extern const OpDef def; }
 namespace multiply_ { extern const OpDef def; }
@@ -101,11 +114,13 @@ namespace negative_ { extern const OpDef def; }
 namespace nonzero_ { extern const OpDef def; }
 namespace not_equal_ { extern const OpDef def; }
 namespace one_hot_ { extern const OpDef def; }
+namespace outer_ { extern const OpDef def; }
 namespace pad_ { extern const OpDef def; }
 namespace pad_edges_ { extern const OpDef def; }
 namespace permute_ { extern const OpDef def; }
 namespace polygamma_ { extern const OpDef def; }
 namespace power_ { extern const OpDef def; }
+namespace product_ { extern const OpDef def; }
 namespace put_along_axis_ { extern const OpDef def; }
 namespace random_uniform_ { extern const OpDef def; }
 namespace reciprocal_ { extern const OpDef def; }
@@ -131,6 +146,7 @@ namespace sqrt_ { extern const OpDef def; }
 namespace square_ { extern const OpDef def; }
 namespace squeeze_ { extern const OpDef def; }
 namespace stack_ { extern const OpDef def; }
+namespace std_ { extern const OpDef def; }
 namespace strided_slice_ { extern const OpDef def; }
 namespace subtract_ { extern const OpDef def; }
 namespace sum_ { extern const OpDef def; }
@@ -148,6 +164,9 @@ namespace trunc_ { extern const OpDef def; }
 namespace unique_ { extern const OpDef def; }
 namespace unsqueeze_ { extern const OpDef def; }
 namespace unstack_ { extern const OpDef def; }
+namespace var_ { extern const OpDef def; }
+namespace vecdot_ { extern const OpDef def; }
+namespace vector_norm_ { extern const OpDef def; }
 namespace where_ { extern const OpDef def; }
 namespace windows_ { extern const OpDef def; }
 
@@ -157,7 +176,11 @@ std::span<const OpDef* const> builtin_ops() {
       &acos_::def,
       &acosh_::def,
       &add_::def,
+      &all_::def,
+      &any_::def,
       &arange_::def,
+      &argmax_::def,
+      &argmin_::def,
       &argsort_::def,
       &asin_::def,
       &asinh_::def,
@@ -188,7 +211,11 @@ std::span<const OpDef* const> builtin_ops() {
       &copysign_::def,
       &cos_::def,
       &cosh_::def,
+      &count_nonzero_::def,
       &cross_entropy_::def,
+      &cumsum_::def,
+      &cumulative_max_::def,
+      &cumulative_product_::def,
       &diag_::def,
       &diagonal_::def,
       &digamma_::def,
@@ -212,6 +239,7 @@ std::span<const OpDef* const> builtin_ops() {
       &full_like_::def,
       &gather_::def,
       &gather_nd_::def,
+      &global_norm_::def,
       &greater_::def,
       &greater_equal_::def,
       &heaviside_::def,
@@ -224,6 +252,7 @@ std::span<const OpDef* const> builtin_ops() {
       &less_::def,
       &less_equal_::def,
       &lgamma_::def,
+      &linear_scan_::def,
       &linspace_::def,
       &log_::def,
       &log10_::def,
@@ -235,6 +264,7 @@ std::span<const OpDef* const> builtin_ops() {
       &logical_not_::def,
       &logical_or_::def,
       &logical_xor_::def,
+      &logsumexp_::def,
       &masked_fill_::def,
       &masked_select_::def,
       &matmul_::def,
@@ -243,7 +273,9 @@ std::span<const OpDef* const> builtin_ops() {
       &max_pool_::def,
       &maximum_::def,
       &mean_::def,
+      &median_::def,
       &meshgrid_::def,
+      &min_::def,
       &minimum_::def,
       &moveaxis_::def,
       &multiply_::def,
@@ -252,11 +284,13 @@ std::span<const OpDef* const> builtin_ops() {
       &nonzero_::def,
       &not_equal_::def,
       &one_hot_::def,
+      &outer_::def,
       &pad_::def,
       &pad_edges_::def,
       &permute_::def,
       &polygamma_::def,
       &power_::def,
+      &product_::def,
       &put_along_axis_::def,
       &random_uniform_::def,
       &reciprocal_::def,
@@ -282,6 +316,7 @@ std::span<const OpDef* const> builtin_ops() {
       &square_::def,
       &squeeze_::def,
       &stack_::def,
+      &std_::def,
       &strided_slice_::def,
       &subtract_::def,
       &sum_::def,
@@ -299,10 +334,13 @@ std::span<const OpDef* const> builtin_ops() {
       &unique_::def,
       &unsqueeze_::def,
       &unstack_::def,
+      &var_::def,
+      &vecdot_::def,
+      &vector_norm_::def,
       &where_::def,
       &windows_::def,
       nullptr};
-  return {kOps, 148};
+  return {kOps, 167};
 }
 
 }  // namespace oarlock::op

@@ -151,7 +151,7 @@ std::vector<GradientCase> own_cases() {
 
 std::vector<GradientCase> cases() {
   std::vector<GradientCase> all = own_cases();
-  for (auto& more : {nn_gradient_cases(), math_gradient_cases(), place_gradient_cases()})
+  for (auto& more : {nn_gradient_cases(), math_gradient_cases(), reduce_gradient_cases(), place_gradient_cases()})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }

@@ -37,6 +37,30 @@ OAR_EXPORT oar_status_t OAR_CALL oar_acosh(oar_tensor_t* x, oar_tensor_t** out_o
  * T: integers and floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_add(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
 
+/* True where no element over axes is 0 (NaN is not). Over nothing: true.
+ * x [*S] -> out bool[*R]
+ * T: bool, integers, floats */
+typedef struct oar_all_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+} oar_all_options_t;
+#define OAR_ALL_OPTIONS_INIT { sizeof(oar_all_options_t), NULL, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_all(oar_tensor_t* x, const oar_all_options_t* options, oar_tensor_t** out_out);
+
+/* True where an element over axes is not 0 (NaN is not). Over nothing: false.
+ * x [*S] -> out bool[*R]
+ * T: bool, integers, floats */
+typedef struct oar_any_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+} oar_any_options_t;
+#define OAR_ANY_OPTIONS_INIT { sizeof(oar_any_options_t), NULL, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_any(oar_tensor_t* x, const oar_any_options_t* options, oar_tensor_t** out_out);
+
 /* 0, 1, ... length-1.
  * nothing -> out dtype[length]
  * length: size */
@@ -46,6 +70,34 @@ typedef struct oar_arange_options {
 } oar_arange_options_t;
 #define OAR_ARANGE_OPTIONS_INIT { sizeof(oar_arange_options_t), OAR_DTYPE_I64 }
 OAR_EXPORT oar_status_t OAR_CALL oar_arange(int64_t length, const oar_arange_options_t* options,
+    oar_tensor_t** out_out);
+
+/* The place of the greatest element along an axis, or of all in row-major order; the first NaN, if one is there,
+ *   else the first of equals. Over nothing: an error.
+ * x [*S] -> out i64[*R]
+ * T: integers and floats */
+typedef struct oar_argmax_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; may be none */
+  int32_t has_axis;
+  int32_t keepdims;                      /* true or false; default false */
+} oar_argmax_options_t;
+#define OAR_ARGMAX_OPTIONS_INIT { sizeof(oar_argmax_options_t), 0, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_argmax(oar_tensor_t* x, const oar_argmax_options_t* options,
+    oar_tensor_t** out_out);
+
+/* The place of the least element along an axis, or of all in row-major order; the first NaN, if one is there, else
+ *   the first of equals. Over nothing: an error.
+ * x [*S] -> out i64[*R]
+ * T: integers and floats */
+typedef struct oar_argmin_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; may be none */
+  int32_t has_axis;
+  int32_t keepdims;                      /* true or false; default false */
+} oar_argmin_options_t;
+#define OAR_ARGMIN_OPTIONS_INIT { sizeof(oar_argmin_options_t), 0, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_argmin(oar_tensor_t* x, const oar_argmin_options_t* options,
     oar_tensor_t** out_out);
 
 /* Where the elements of x, sorted along an axis, were. Equal elements keep their order; NaN is the greatest.
@@ -333,6 +385,19 @@ OAR_EXPORT oar_status_t OAR_CALL oar_cos(oar_tensor_t* x, oar_tensor_t** out_out
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_cosh(oar_tensor_t* x, oar_tensor_t** out_out);
 
+/* How many elements over axes are not 0 (NaN is not).
+ * x [*S] -> out i64[*R]
+ * T: bool, integers, floats */
+typedef struct oar_count_nonzero_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+} oar_count_nonzero_options_t;
+#define OAR_COUNT_NONZERO_OPTIONS_INIT { sizeof(oar_count_nonzero_options_t), NULL, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_count_nonzero(oar_tensor_t* x, const oar_count_nonzero_options_t* options,
+    oar_tensor_t** out_out);
+
 /* Minus the logarithm of the probability that softmax over the last axis gives to each label. A label outside
  *   0..C-1 is an error.
  * logits [*B, C], labels I[*B] (constant, values 0..C-1) -> out [*B], log_probabilities [*B, C] (hidden)
@@ -340,6 +405,46 @@ OAR_EXPORT oar_status_t OAR_CALL oar_cosh(oar_tensor_t* x, oar_tensor_t** out_ou
  * I: integers */
 OAR_EXPORT oar_status_t OAR_CALL oar_cross_entropy(oar_tensor_t* logits, oar_tensor_t* labels,
     oar_tensor_t** out_out);
+
+/* Sums of the elements up to each along an axis; without its own, if exclusive; from the end, if reverse. Integers
+ *   wrap.
+ * x [*S] -> out [*S]
+ * T: integers and floats */
+typedef struct oar_cumsum_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+  int32_t exclusive;                     /* true or false; default false */
+  int32_t reverse;                       /* true or false; default false */
+} oar_cumsum_options_t;
+#define OAR_CUMSUM_OPTIONS_INIT { sizeof(oar_cumsum_options_t), -1, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_cumsum(oar_tensor_t* x, const oar_cumsum_options_t* options,
+    oar_tensor_t** out_out);
+
+/* The greatest element up to each along an axis, and where it is; the first NaN, from there on, and the first of
+ *   equals.
+ * x [*S] -> values [*S], indices i64[*S]
+ * T: integers and floats */
+typedef struct oar_cumulative_max_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+} oar_cumulative_max_options_t;
+#define OAR_CUMULATIVE_MAX_OPTIONS_INIT { sizeof(oar_cumulative_max_options_t), -1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_cumulative_max(oar_tensor_t* x, const oar_cumulative_max_options_t* options,
+    oar_tensor_t** out_values, oar_tensor_t** out_indices);
+
+/* Products of the elements up to each along an axis; without its own, if exclusive; from the end, if reverse.
+ *   Integers wrap.
+ * x [*S] -> out [*S]
+ * T: integers and floats */
+typedef struct oar_cumulative_product_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+  int32_t exclusive;                     /* true or false; default false */
+  int32_t reverse;                       /* true or false; default false */
+} oar_cumulative_product_options_t;
+#define OAR_CUMULATIVE_PRODUCT_OPTIONS_INIT { sizeof(oar_cumulative_product_options_t), -1, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_cumulative_product(oar_tensor_t* x,
+    const oar_cumulative_product_options_t* options, oar_tensor_t** out_out);
 
 /* Matrices with the last axis of x on a diagonal and 0 elsewhere; offset moves it to the right, or down if
  *   negative.
@@ -518,6 +623,12 @@ OAR_EXPORT oar_status_t OAR_CALL oar_gather(oar_tensor_t* x, oar_tensor_t* index
  * I: integers */
 OAR_EXPORT oar_status_t OAR_CALL oar_gather_nd(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t** out_out);
 
+/* The euclidean norm of all elements of all operands together; f16 and bf16 are summed as f32. What clipping
+ *   gradients needs.
+ * xs [*_] ... -> out []
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_global_norm(oar_tensor_t* const* xs, size_t n_xs, oar_tensor_t** out_out);
+
 /* a > b, element by element. False where either is NaN.
  * a [...], b [...] -> out bool[...]
  * T: integers and floats; mixed dtypes promote */
@@ -586,6 +697,18 @@ OAR_EXPORT oar_status_t OAR_CALL oar_less_equal(oar_tensor_t* a, oar_tensor_t* b
  * x [...] -> out [...]
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_lgamma(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* out[i] = decay[i] * out[i-1] + x[i] along an axis, from 0; from the end, if reverse.
+ * decay [*S], x [*S] -> out [*S]
+ * T: floats; mixed dtypes promote */
+typedef struct oar_linear_scan_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+  int32_t reverse;                       /* true or false; default false */
+} oar_linear_scan_options_t;
+#define OAR_LINEAR_SCAN_OPTIONS_INIT { sizeof(oar_linear_scan_options_t), -1, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_linear_scan(oar_tensor_t* decay, oar_tensor_t* x,
+    const oar_linear_scan_options_t* options, oar_tensor_t** out_out);
 
 /* num numbers from start to stop, evenly apart; both ends are exact, or, without endpoint, stop is the first that
  *   is left out.
@@ -657,6 +780,19 @@ OAR_EXPORT oar_status_t OAR_CALL oar_logical_or(oar_tensor_t* a, oar_tensor_t* b
  * a [...], b [...] -> out [...]
  * T: bool */
 OAR_EXPORT oar_status_t OAR_CALL oar_logical_xor(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* log(sum(exp(x))) over axes, computed from x minus its maximum. Over nothing: -infinity.
+ * x [*S] -> out [*R]
+ * T: floats */
+typedef struct oar_logsumexp_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+} oar_logsumexp_options_t;
+#define OAR_LOGSUMEXP_OPTIONS_INIT { sizeof(oar_logsumexp_options_t), NULL, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_logsumexp(oar_tensor_t* x, const oar_logsumexp_options_t* options,
+    oar_tensor_t** out_out);
 
 /* value where mask is true, x elsewhere.
  * x [...], mask bool[...] (constant), value [...] -> out [...]
@@ -730,6 +866,19 @@ typedef struct oar_mean_options {
 #define OAR_MEAN_OPTIONS_INIT { sizeof(oar_mean_options_t), NULL, 0, 0 }
 OAR_EXPORT oar_status_t OAR_CALL oar_mean(oar_tensor_t* x, const oar_mean_options_t* options, oar_tensor_t** out_out);
 
+/* The middle one of the sorted elements of an axis, of an even number the mean of the two middle ones; NaN if one
+ *   is there. Over nothing: an error.
+ * x [*S] -> out [*R]
+ * T: floats */
+typedef struct oar_median_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+  int32_t keepdims;                      /* true or false; default false */
+} oar_median_options_t;
+#define OAR_MEDIAN_OPTIONS_INIT { sizeof(oar_median_options_t), -1, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_median(oar_tensor_t* x, const oar_median_options_t* options,
+    oar_tensor_t** out_out);
+
 /* The coordinates of a grid: as many tensors as operands, each of one axis or none, all of the grid's shape. xy
  *   exchanges the first two axes, ij leaves them in order. They share the operands' elements.
  * xs [*_] ... -> grids [*_] ...
@@ -741,6 +890,19 @@ typedef struct oar_meshgrid_options {
 #define OAR_MESHGRID_OPTIONS_INIT { sizeof(oar_meshgrid_options_t), OAR_STR("xy") }
 OAR_EXPORT oar_status_t OAR_CALL oar_meshgrid(oar_tensor_t* const* xs, size_t n_xs,
     const oar_meshgrid_options_t* options, oar_tensor_t** out_grids, size_t n_grids);
+
+/* Least element over axes; NaN if one is there. Over nothing: infinity, or the highest integer. Elements that share
+ *   the minimum share its gradient equally.
+ * x [*S] -> out [*R]
+ * T: integers and floats */
+typedef struct oar_min_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+} oar_min_options_t;
+#define OAR_MIN_OPTIONS_INIT { sizeof(oar_min_options_t), NULL, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_min(oar_tensor_t* x, const oar_min_options_t* options, oar_tensor_t** out_out);
 
 /* The smaller of a and b; NaN if either is. Where they are equal both get half of the gradient.
  * a [...], b [...] -> out [...]
@@ -803,6 +965,11 @@ typedef struct oar_one_hot_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_one_hot(oar_tensor_t* index, int64_t depth,
     const oar_one_hot_options_t* options, oar_tensor_t** out_out);
 
+/* The products of every element of a with every one of b.
+ * a [M], b [N] -> out [M, N]
+ * T: integers and floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_outer(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
 /* x with value around it, before and after each axis, and between its elements.
  * x [*S] -> out [*R]
  * T: any dtype
@@ -854,6 +1021,19 @@ OAR_EXPORT oar_status_t OAR_CALL oar_polygamma(oar_tensor_t* x, const oar_polyga
  * a [...], b [...] -> out [...]
  * T: integers and floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_power(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* Product over axes, in x's dtype: integers wrap. Over nothing: 1.
+ * x [*S] -> out [*R]
+ * T: integers and floats */
+typedef struct oar_product_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+} oar_product_options_t;
+#define OAR_PRODUCT_OPTIONS_INIT { sizeof(oar_product_options_t), NULL, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_product(oar_tensor_t* x, const oar_product_options_t* options,
+    oar_tensor_t** out_out);
 
 /* x with updates written to places along an axis: out[i, index[i, j, k], k] for axis 1. Updates that meet are all
  *   reduced; of assignments the last one stays. index is not longer than x on the other axes; negative indices
@@ -1081,6 +1261,19 @@ typedef struct oar_stack_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_stack(oar_tensor_t* const* xs, size_t n_xs,
     const oar_stack_options_t* options, oar_tensor_t** out_out);
 
+/* Standard deviation over axes: the square root of var. The gradient is 0 where it is 0.
+ * x [*S] -> out [*R]
+ * T: floats */
+typedef struct oar_std_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+  double correction;                     /* number; default 0 */
+} oar_std_options_t;
+#define OAR_STD_OPTIONS_INIT { sizeof(oar_std_options_t), NULL, 0, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_std(oar_tensor_t* x, const oar_std_options_t* options, oar_tensor_t** out_out);
+
 /* x[start:end:step] of each axis as Python has it: negative starts and ends count from the end, what is outside is
  *   cut off, and an end of -2^63 with a negative step goes through the first element.
  * x [*S] -> out [*R]
@@ -1236,6 +1429,41 @@ typedef struct oar_unstack_options {
 #define OAR_UNSTACK_OPTIONS_INIT { sizeof(oar_unstack_options_t), 0 }
 OAR_EXPORT oar_status_t OAR_CALL oar_unstack(oar_tensor_t* x, const oar_unstack_options_t* options,
     oar_tensor_t** out_parts, size_t n_parts);
+
+/* Mean of the squared distances from the mean, over axes; correction is subtracted from the number of elements (1:
+ *   an estimate from a sample), down to 0. Over nothing: NaN.
+ * x [*S] -> out [*R]
+ * T: floats */
+typedef struct oar_var_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+  double correction;                     /* number; default 0 */
+} oar_var_options_t;
+#define OAR_VAR_OPTIONS_INIT { sizeof(oar_var_options_t), NULL, 0, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_var(oar_tensor_t* x, const oar_var_options_t* options, oar_tensor_t** out_out);
+
+/* Sums of products along the last axis, the axes before it broadcast. Integers wrap.
+ * a [..., N], b [..., N] -> out [...]
+ * T: integers and floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_vecdot(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* The order-norm over axes: sum(|x|^order)^(1/order); the greatest |x| for infinity, the least for -infinity, the
+ *   number of those that are not 0 for order 0. f16 and bf16 are summed as f32. The gradient is 0 where the norm
+ *   is.
+ * x [*S] -> out [*R]
+ * T: floats */
+typedef struct oar_vector_norm_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+  double order;                          /* number; default 2 */
+} oar_vector_norm_options_t;
+#define OAR_VECTOR_NORM_OPTIONS_INIT { sizeof(oar_vector_norm_options_t), NULL, 0, 0, 2 }
+OAR_EXPORT oar_status_t OAR_CALL oar_vector_norm(oar_tensor_t* x, const oar_vector_norm_options_t* options,
+    oar_tensor_t** out_out);
 
 /* a where condition is true, b elsewhere.
  * condition bool[...] (constant), a [...], b [...] -> out [...]

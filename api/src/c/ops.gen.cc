@@ -60,6 +60,24 @@ oar_status_t OAR_CALL oar_add(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** o
   return call(op::id::add, in, 2, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_all(oar_tensor_t* x, const oar_all_options_t* options, oar_tensor_t** out_out) {
+  oar_all_options_t o = OAR_ALL_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::all, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_any(oar_tensor_t* x, const oar_any_options_t* options, oar_tensor_t** out_out) {
+  oar_any_options_t o = OAR_ANY_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::any, in, 1, attrs, 2, out, 1);
+}
+
 oar_status_t OAR_CALL oar_arange(int64_t length, const oar_arange_options_t* options,
     oar_tensor_t** out_out) {
   oar_arange_options_t o = OAR_ARANGE_OPTIONS_INIT;
@@ -67,6 +85,26 @@ oar_status_t OAR_CALL oar_arange(int64_t length, const oar_arange_options_t* opt
   const oar_attr_t attrs[] = {op::attr_integer(length), c::dtype(o.dtype)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::arange, nullptr, 0, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_argmax(oar_tensor_t* x, const oar_argmax_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_argmax_options_t o = OAR_ARGMAX_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {o.has_axis ? op::attr_integer(o.axis) : op::attr_none(op::attr_integer(o.axis).type), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::argmax, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_argmin(oar_tensor_t* x, const oar_argmin_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_argmin_options_t o = OAR_ARGMIN_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {o.has_axis ? op::attr_integer(o.axis) : op::attr_none(op::attr_integer(o.axis).type), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::argmin, in, 1, attrs, 2, out, 1);
 }
 
 oar_status_t OAR_CALL oar_argsort(oar_tensor_t* x, const oar_argsort_options_t* options,
@@ -296,11 +334,51 @@ oar_status_t OAR_CALL oar_cosh(oar_tensor_t* x, oar_tensor_t** out_out) {
   return call(op::id::cosh, in, 1, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_count_nonzero(oar_tensor_t* x, const oar_count_nonzero_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_count_nonzero_options_t o = OAR_COUNT_NONZERO_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::count_nonzero, in, 1, attrs, 2, out, 1);
+}
+
 oar_status_t OAR_CALL oar_cross_entropy(oar_tensor_t* logits, oar_tensor_t* labels,
     oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {logits, labels};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::cross_entropy, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_cumsum(oar_tensor_t* x, const oar_cumsum_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_cumsum_options_t o = OAR_CUMSUM_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis), op::attr_flag(o.exclusive != 0), op::attr_flag(o.reverse != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::cumsum, in, 1, attrs, 3, out, 1);
+}
+
+oar_status_t OAR_CALL oar_cumulative_max(oar_tensor_t* x, const oar_cumulative_max_options_t* options,
+    oar_tensor_t** out_values, oar_tensor_t** out_indices) {
+  oar_cumulative_max_options_t o = OAR_CUMULATIVE_MAX_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
+  oar_tensor_t** const out[] = {out_values, out_indices};
+  return call(op::id::cumulative_max, in, 1, attrs, 1, out, 2);
+}
+
+oar_status_t OAR_CALL oar_cumulative_product(oar_tensor_t* x,
+    const oar_cumulative_product_options_t* options, oar_tensor_t** out_out) {
+  oar_cumulative_product_options_t o = OAR_CUMULATIVE_PRODUCT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis), op::attr_flag(o.exclusive != 0), op::attr_flag(o.reverse != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::cumulative_product, in, 1, attrs, 3, out, 1);
 }
 
 oar_status_t OAR_CALL oar_diag(oar_tensor_t* x, const oar_diag_options_t* options, oar_tensor_t** out_out) {
@@ -470,6 +548,11 @@ oar_status_t OAR_CALL oar_gather_nd(oar_tensor_t* x, oar_tensor_t* index, oar_te
   return call(op::id::gather_nd, in, 2, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_global_norm(oar_tensor_t* const* xs, size_t n_xs, oar_tensor_t** out_out) {
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::global_norm, xs, n_xs, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_greater(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
@@ -547,6 +630,16 @@ oar_status_t OAR_CALL oar_lgamma(oar_tensor_t* x, oar_tensor_t** out_out) {
   return call(op::id::lgamma, in, 1, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_linear_scan(oar_tensor_t* decay, oar_tensor_t* x,
+    const oar_linear_scan_options_t* options, oar_tensor_t** out_out) {
+  oar_linear_scan_options_t o = OAR_LINEAR_SCAN_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {decay, x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis), op::attr_flag(o.reverse != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::linear_scan, in, 2, attrs, 2, out, 1);
+}
+
 oar_status_t OAR_CALL oar_linspace(double start, double stop, int64_t num,
     const oar_linspace_options_t* options, oar_tensor_t** out_out) {
   oar_linspace_options_t o = OAR_LINSPACE_OPTIONS_INIT;
@@ -620,6 +713,16 @@ oar_status_t OAR_CALL oar_logical_xor(oar_tensor_t* a, oar_tensor_t* b, oar_tens
   return call(op::id::logical_xor, in, 2, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_logsumexp(oar_tensor_t* x, const oar_logsumexp_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_logsumexp_options_t o = OAR_LOGSUMEXP_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::logsumexp, in, 1, attrs, 2, out, 1);
+}
+
 oar_status_t OAR_CALL oar_masked_fill(oar_tensor_t* x, oar_tensor_t* mask, oar_tensor_t* value,
     oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x, mask, value};
@@ -679,12 +782,31 @@ oar_status_t OAR_CALL oar_mean(oar_tensor_t* x, const oar_mean_options_t* option
   return call(op::id::mean, in, 1, attrs, 2, out, 1);
 }
 
+oar_status_t OAR_CALL oar_median(oar_tensor_t* x, const oar_median_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_median_options_t o = OAR_MEDIAN_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::median, in, 1, attrs, 2, out, 1);
+}
+
 oar_status_t OAR_CALL oar_meshgrid(oar_tensor_t* const* xs, size_t n_xs,
     const oar_meshgrid_options_t* options, oar_tensor_t** out_grids, size_t n_grids) {
   oar_meshgrid_options_t o = OAR_MESHGRID_OPTIONS_INIT;
   if (options) read_options(options, o);
   const oar_attr_t attrs[] = {c::text(o.indexing)};
   return call_variadic(op::id::meshgrid, xs, n_xs, attrs, 1, out_grids, n_grids);
+}
+
+oar_status_t OAR_CALL oar_min(oar_tensor_t* x, const oar_min_options_t* options, oar_tensor_t** out_out) {
+  oar_min_options_t o = OAR_MIN_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::min, in, 1, attrs, 2, out, 1);
 }
 
 oar_status_t OAR_CALL oar_minimum(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
@@ -745,6 +867,12 @@ oar_status_t OAR_CALL oar_one_hot(oar_tensor_t* index, int64_t depth,
   return call(op::id::one_hot, in, 1, attrs, 2, out, 1);
 }
 
+oar_status_t OAR_CALL oar_outer(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::outer, in, 2, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_pad(oar_tensor_t* x, const int64_t* before, size_t n_before,
     const int64_t* after, size_t n_after, const oar_pad_options_t* options, oar_tensor_t** out_out) {
   oar_pad_options_t o = OAR_PAD_OPTIONS_INIT;
@@ -787,6 +915,16 @@ oar_status_t OAR_CALL oar_power(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t**
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::power, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_product(oar_tensor_t* x, const oar_product_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_product_options_t o = OAR_PRODUCT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::product, in, 1, attrs, 2, out, 1);
 }
 
 oar_status_t OAR_CALL oar_put_along_axis(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
@@ -987,6 +1125,15 @@ oar_status_t OAR_CALL oar_stack(oar_tensor_t* const* xs, size_t n_xs,
   return call(op::id::stack, xs, n_xs, attrs, 1, out, 1);
 }
 
+oar_status_t OAR_CALL oar_std(oar_tensor_t* x, const oar_std_options_t* options, oar_tensor_t** out_out) {
+  oar_std_options_t o = OAR_STD_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0), op::attr_real(o.correction)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::std, in, 1, attrs, 3, out, 1);
+}
+
 oar_status_t OAR_CALL oar_strided_slice(oar_tensor_t* x, const int64_t* starts, size_t n_starts,
     const int64_t* ends, size_t n_ends, const oar_strided_slice_options_t* options,
     oar_tensor_t** out_out) {
@@ -1124,6 +1271,31 @@ oar_status_t OAR_CALL oar_unstack(oar_tensor_t* x, const oar_unstack_options_t* 
   oar_tensor_t* const in[] = {x};
   const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
   return call_variadic(op::id::unstack, in, 1, attrs, 1, out_parts, n_parts);
+}
+
+oar_status_t OAR_CALL oar_var(oar_tensor_t* x, const oar_var_options_t* options, oar_tensor_t** out_out) {
+  oar_var_options_t o = OAR_VAR_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0), op::attr_real(o.correction)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::var, in, 1, attrs, 3, out, 1);
+}
+
+oar_status_t OAR_CALL oar_vecdot(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::vecdot, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_vector_norm(oar_tensor_t* x, const oar_vector_norm_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_vector_norm_options_t o = OAR_VECTOR_NORM_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0), op::attr_real(o.order)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::vector_norm, in, 1, attrs, 3, out, 1);
 }
 
 oar_status_t OAR_CALL oar_where(oar_tensor_t* condition, oar_tensor_t* a, oar_tensor_t* b,

@@ -34,11 +34,41 @@ OAR_EXPORT Tensor acosh(const Tensor& x);
 // T: integers and floats; mixed dtypes promote
 OAR_EXPORT Tensor add(const Tensor& a, const Tensor& b);
 
+// True where no element over axes is 0 (NaN is not). Over nothing: true.
+// x [*S] -> out bool[*R]
+// T: bool, integers, floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+OAR_EXPORT Tensor all(const Tensor& x, Integers axes = {}, bool keepdims = false);
+
+// True where an element over axes is not 0 (NaN is not). Over nothing: false.
+// x [*S] -> out bool[*R]
+// T: bool, integers, floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+OAR_EXPORT Tensor any(const Tensor& x, Integers axes = {}, bool keepdims = false);
+
 // 0, 1, ... length-1.
 // nothing -> out dtype[length]
 // length: size
 // dtype: dtype; default i64
 OAR_EXPORT Tensor arange(Dim length, DType dtype = DType::i64);
+
+// The place of the greatest element along an axis, or of all in row-major order; the first NaN, if one is there, else
+//   the first of equals. Over nothing: an error.
+// x [*S] -> out i64[*R]
+// T: integers and floats
+// axis: axis; may be none
+// keepdims: true or false; default false
+OAR_EXPORT Tensor argmax(const Tensor& x, std::optional<int64_t> axis = {}, bool keepdims = false);
+
+// The place of the least element along an axis, or of all in row-major order; the first NaN, if one is there, else
+//   the first of equals. Over nothing: an error.
+// x [*S] -> out i64[*R]
+// T: integers and floats
+// axis: axis; may be none
+// keepdims: true or false; default false
+OAR_EXPORT Tensor argmin(const Tensor& x, std::optional<int64_t> axis = {}, bool keepdims = false);
 
 // Where the elements of x, sorted along an axis, were. Equal elements keep their order; NaN is the greatest.
 // x [*S] -> out i64[*S]
@@ -263,12 +293,48 @@ OAR_EXPORT Tensor cos(const Tensor& x);
 // T: floats
 OAR_EXPORT Tensor cosh(const Tensor& x);
 
+// How many elements over axes are not 0 (NaN is not).
+// x [*S] -> out i64[*R]
+// T: bool, integers, floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+OAR_EXPORT Tensor count_nonzero(const Tensor& x, Integers axes = {}, bool keepdims = false);
+
 // Minus the logarithm of the probability that softmax over the last axis gives to each label. A label outside 0..C-1
 //   is an error.
 // logits [*B, C], labels I[*B] (constant, values 0..C-1) -> out [*B], log_probabilities [*B, C] (hidden)
 // T: floats
 // I: integers
 OAR_EXPORT Tensor cross_entropy(const Tensor& logits, const Tensor& labels);
+
+// Sums of the elements up to each along an axis; without its own, if exclusive; from the end, if reverse. Integers
+//   wrap.
+// x [*S] -> out [*S]
+// T: integers and floats
+// axis: axis; default -1
+// exclusive: true or false; default false
+// reverse: true or false; default false
+OAR_EXPORT Tensor cumsum(const Tensor& x, int64_t axis = -1, bool exclusive = false, bool reverse = false);
+
+// The greatest element up to each along an axis, and where it is; the first NaN, from there on, and the first of
+//   equals.
+// x [*S] -> values [*S], indices i64[*S]
+// T: integers and floats
+// axis: axis; default -1
+struct CumulativeMaxResult {
+  Tensor values, indices;
+};
+OAR_EXPORT CumulativeMaxResult cumulative_max(const Tensor& x, int64_t axis = -1);
+
+// Products of the elements up to each along an axis; without its own, if exclusive; from the end, if reverse.
+//   Integers wrap.
+// x [*S] -> out [*S]
+// T: integers and floats
+// axis: axis; default -1
+// exclusive: true or false; default false
+// reverse: true or false; default false
+OAR_EXPORT Tensor cumulative_product(const Tensor& x, int64_t axis = -1, bool exclusive = false,
+    bool reverse = false);
 
 // Matrices with the last axis of x on a diagonal and 0 elsewhere; offset moves it to the right, or down if negative.
 // x [*L, N] -> out [*R]
@@ -406,6 +472,12 @@ OAR_EXPORT Tensor gather(const Tensor& x, const Tensor& index);
 // I: integers
 OAR_EXPORT Tensor gather_nd(const Tensor& x, const Tensor& index);
 
+// The euclidean norm of all elements of all operands together; f16 and bf16 are summed as f32. What clipping
+//   gradients needs.
+// xs [*_] ... -> out []
+// T: floats
+OAR_EXPORT Tensor global_norm(Tensors xs);
+
 // a > b, element by element. False where either is NaN.
 // a [...], b [...] -> out bool[...]
 // T: integers and floats; mixed dtypes promote
@@ -469,6 +541,13 @@ OAR_EXPORT Tensor less_equal(const Tensor& a, const Tensor& b);
 // T: floats
 OAR_EXPORT Tensor lgamma(const Tensor& x);
 
+// out[i] = decay[i] * out[i-1] + x[i] along an axis, from 0; from the end, if reverse.
+// decay [*S], x [*S] -> out [*S]
+// T: floats; mixed dtypes promote
+// axis: axis; default -1
+// reverse: true or false; default false
+OAR_EXPORT Tensor linear_scan(const Tensor& decay, const Tensor& x, int64_t axis = -1, bool reverse = false);
+
 // num numbers from start to stop, evenly apart; both ends are exact, or, without endpoint, stop is the first that is
 //   left out.
 // nothing -> out dtype[num]
@@ -530,6 +609,13 @@ OAR_EXPORT Tensor logical_or(const Tensor& a, const Tensor& b);
 // T: bool
 OAR_EXPORT Tensor logical_xor(const Tensor& a, const Tensor& b);
 
+// log(sum(exp(x))) over axes, computed from x minus its maximum. Over nothing: -infinity.
+// x [*S] -> out [*R]
+// T: floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+OAR_EXPORT Tensor logsumexp(const Tensor& x, Integers axes = {}, bool keepdims = false);
+
 // value where mask is true, x elsewhere.
 // x [...], mask bool[...] (constant), value [...] -> out [...]
 // T: bool, integers, floats
@@ -584,12 +670,28 @@ OAR_EXPORT Tensor maximum(const Tensor& a, const Tensor& b);
 // keepdims: true or false; default false
 OAR_EXPORT Tensor mean(const Tensor& x, Integers axes = {}, bool keepdims = false);
 
+// The middle one of the sorted elements of an axis, of an even number the mean of the two middle ones; NaN if one is
+//   there. Over nothing: an error.
+// x [*S] -> out [*R]
+// T: floats
+// axis: axis; default -1
+// keepdims: true or false; default false
+OAR_EXPORT Tensor median(const Tensor& x, int64_t axis = -1, bool keepdims = false);
+
 // The coordinates of a grid: as many tensors as operands, each of one axis or none, all of the grid's shape. xy
 //   exchanges the first two axes, ij leaves them in order. They share the operands' elements.
 // xs [*_] ... -> grids [*_] ...
 // T: any dtype
 // indexing: one of xy, ij; default xy
 OAR_EXPORT std::vector<Tensor> meshgrid(Tensors xs, std::string_view indexing = "xy");
+
+// Least element over axes; NaN if one is there. Over nothing: infinity, or the highest integer. Elements that share
+//   the minimum share its gradient equally.
+// x [*S] -> out [*R]
+// T: integers and floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+OAR_EXPORT Tensor min(const Tensor& x, Integers axes = {}, bool keepdims = false);
 
 // The smaller of a and b; NaN if either is. Where they are equal both get half of the gradient.
 // a [...], b [...] -> out [...]
@@ -640,6 +742,11 @@ OAR_EXPORT Tensor not_equal(const Tensor& a, const Tensor& b);
 // dtype: dtype; default f32
 OAR_EXPORT Tensor one_hot(const Tensor& index, Dim depth, DType dtype = DType::f32);
 
+// The products of every element of a with every one of b.
+// a [M], b [N] -> out [M, N]
+// T: integers and floats; mixed dtypes promote
+OAR_EXPORT Tensor outer(const Tensor& a, const Tensor& b);
+
 // x with value around it, before and after each axis, and between its elements.
 // x [*S] -> out [*R]
 // T: any dtype
@@ -676,6 +783,13 @@ OAR_EXPORT Tensor polygamma(const Tensor& x, int64_t order = 1);
 // a [...], b [...] -> out [...]
 // T: integers and floats; mixed dtypes promote
 OAR_EXPORT Tensor power(const Tensor& a, const Tensor& b);
+
+// Product over axes, in x's dtype: integers wrap. Over nothing: 1.
+// x [*S] -> out [*R]
+// T: integers and floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+OAR_EXPORT Tensor product(const Tensor& x, Integers axes = {}, bool keepdims = false);
 
 // x with updates written to places along an axis: out[i, index[i, j, k], k] for axis 1. Updates that meet are all
 //   reduced; of assignments the last one stays. index is not longer than x on the other axes; negative indices count
@@ -847,6 +961,14 @@ OAR_EXPORT Tensor squeeze(const Tensor& x, Integers axes);
 // axis: integer; default 0
 OAR_EXPORT Tensor stack(Tensors xs, int64_t axis = 0);
 
+// Standard deviation over axes: the square root of var. The gradient is 0 where it is 0.
+// x [*S] -> out [*R]
+// T: floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+// correction: number; default 0
+OAR_EXPORT Tensor std(const Tensor& x, Integers axes = {}, bool keepdims = false, double correction = 0);
+
 // x[start:end:step] of each axis as Python has it: negative starts and ends count from the end, what is outside is
 //   cut off, and an end of -2^63 with a negative step goes through the first element.
 // x [*S] -> out [*R]
@@ -964,6 +1086,29 @@ OAR_EXPORT Tensor unsqueeze(const Tensor& x, Integers axes);
 // T: any dtype
 // axis: axis; default 0
 OAR_EXPORT std::vector<Tensor> unstack(const Tensor& x, int64_t axis = 0);
+
+// Mean of the squared distances from the mean, over axes; correction is subtracted from the number of elements (1: an
+//   estimate from a sample), down to 0. Over nothing: NaN.
+// x [*S] -> out [*R]
+// T: floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+// correction: number; default 0
+OAR_EXPORT Tensor var(const Tensor& x, Integers axes = {}, bool keepdims = false, double correction = 0);
+
+// Sums of products along the last axis, the axes before it broadcast. Integers wrap.
+// a [..., N], b [..., N] -> out [...]
+// T: integers and floats; mixed dtypes promote
+OAR_EXPORT Tensor vecdot(const Tensor& a, const Tensor& b);
+
+// The order-norm over axes: sum(|x|^order)^(1/order); the greatest |x| for infinity, the least for -infinity, the
+//   number of those that are not 0 for order 0. f16 and bf16 are summed as f32. The gradient is 0 where the norm is.
+// x [*S] -> out [*R]
+// T: floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+// order: number; default 2
+OAR_EXPORT Tensor vector_norm(const Tensor& x, Integers axes = {}, bool keepdims = false, double order = 2);
 
 // a where condition is true, b elsewhere.
 // condition bool[...] (constant), a [...], b [...] -> out [...]
