@@ -208,6 +208,15 @@ BatchNormGradientResult batch_norm_gradient(const Tensor& dy, const Tensor& x, c
   return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
 }
 
+Tensor bernoulli(const Tensor& p, const Tensor& seed, DType dtype) {
+  TensorImpl* const in[] = {p.impl(), seed.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dtype(dtype)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::bernoulli, in, 2, attrs, 1, &out, 1));
+  return out;
+}
+
 Tensor bincount(const Tensor& index, Dim length, const Tensor& weights, DType dtype) {
   TensorImpl* const in[] = {index.impl(), weights.impl()};
   const oar_attr_t attrs[] = {
@@ -1043,6 +1052,47 @@ Tensor put_along_axis(const Tensor& x, const Tensor& index, const Tensor& update
       op::attr_text(reduction)};
   Tensor out;
   throw_if(dispatch::call(op::id::put_along_axis, in, 3, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor random_exponential(const Tensor& seed, const Shape& shape, DType dtype) {
+  TensorImpl* const in[] = {seed.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(shape),
+      op::attr_dtype(dtype)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::random_exponential, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor random_integers(const Tensor& seed, const Shape& shape, int64_t low, int64_t high, DType dtype) {
+  TensorImpl* const in[] = {seed.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(shape),
+      op::attr_integer(low),
+      op::attr_integer(high),
+      op::attr_dtype(dtype)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::random_integers, in, 1, attrs, 4, &out, 1));
+  return out;
+}
+
+Tensor random_normal(const Tensor& seed, const Shape& shape, DType dtype) {
+  TensorImpl* const in[] = {seed.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(shape),
+      op::attr_dtype(dtype)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::random_normal, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor random_permutation(const Tensor& seed, Dim length) {
+  TensorImpl* const in[] = {seed.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dim(length)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::random_permutation, in, 1, attrs, 1, &out, 1));
   return out;
 }
 

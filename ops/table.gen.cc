@@ -22,6 +22,7 @@ namespace avg_pool_ { extern const OpDef def; }
 namespace avg_pool_gradient_ { extern const OpDef def; }
 namespace batch_norm_ { extern const OpDef def; }
 namespace batch_norm_gradient_ { extern const OpDef def; }
+namespace bernoulli_ { extern const OpDef def; }
 namespace bincount_ { extern const OpDef def; }
 namespace bitwise_and_ { extern const OpDef def; }
 namespace bitwise_invert_ { extern const OpDef def; }
@@ -122,6 +123,10 @@ namespace polygamma_ { extern const OpDef def; }
 namespace power_ { extern const OpDef def; }
 namespace product_ { extern const OpDef def; }
 namespace put_along_axis_ { extern const OpDef def; }
+namespace random_exponential_ { extern const OpDef def; }
+namespace random_integers_ { extern const OpDef def; }
+namespace random_normal_ { extern const OpDef def; }
+namespace random_permutation_ { extern const OpDef def; }
 namespace random_uniform_ { extern const OpDef def; }
 namespace reciprocal_ { extern const OpDef def; }
 namespace relu_ { extern const OpDef def; }
@@ -192,6 +197,7 @@ std::span<const OpDef* const> builtin_ops() {
       &avg_pool_gradient_::def,
       &batch_norm_::def,
       &batch_norm_gradient_::def,
+      &bernoulli_::def,
       &bincount_::def,
       &bitwise_and_::def,
       &bitwise_invert_::def,
@@ -292,6 +298,10 @@ std::span<const OpDef* const> builtin_ops() {
       &power_::def,
       &product_::def,
       &put_along_axis_::def,
+      &random_exponential_::def,
+      &random_integers_::def,
+      &random_normal_::def,
+      &random_permutation_::def,
       &random_uniform_::def,
       &reciprocal_::def,
       &relu_::def,
@@ -340,7 +350,7 @@ std::span<const OpDef* const> builtin_ops() {
       &where_::def,
       &windows_::def,
       nullptr};
-  return {kOps, 167};
+  return {kOps, 172};
 }
 
 }  // namespace oarlock::op

@@ -221,6 +221,18 @@ OAR_EXPORT oar_status_t OAR_CALL oar_batch_norm_gradient(oar_tensor_t* dy, oar_t
     oar_tensor_t* inverse_std, oar_tensor_t* scale, const oar_batch_norm_gradient_options_t* options,
     oar_tensor_t** out_dx, oar_tensor_t** out_dscale, oar_tensor_t** out_dbias);
 
+/* True with probability p, a function of seed and place alone: where random_uniform's element in f32 is below it.
+ *   As a number: 1.
+ * p [*S] (constant), seed i64[2] (host) -> out dtype[*S]
+ * T: floats */
+typedef struct oar_bernoulli_options {
+  uint32_t struct_size;
+  uint32_t dtype;                        /* dtype; default bool */
+} oar_bernoulli_options_t;
+#define OAR_BERNOULLI_OPTIONS_INIT { sizeof(oar_bernoulli_options_t), OAR_DTYPE_BOOL }
+OAR_EXPORT oar_status_t OAR_CALL oar_bernoulli(oar_tensor_t* p, oar_tensor_t* seed,
+    const oar_bernoulli_options_t* options, oar_tensor_t** out_out);
+
 /* How often each number from 0 to length-1 is in index, or the sum of its weights. A number outside is an error.
  * index I[N] (constant, values 0..length-1), weights W[N] (optional) -> out dtype[length]
  * I: integers
@@ -1049,6 +1061,49 @@ typedef struct oar_put_along_axis_options {
 #define OAR_PUT_ALONG_AXIS_OPTIONS_INIT { sizeof(oar_put_along_axis_options_t), -1, OAR_STR("assign") }
 OAR_EXPORT oar_status_t OAR_CALL oar_put_along_axis(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
     const oar_put_along_axis_options_t* options, oar_tensor_t** out_out);
+
+/* Numbers with the density exp(-x), a function of seed and place alone: -log(1 - u), u as of random_uniform.
+ * seed i64[2] (host) -> out dtype[*shape]
+ * shape: sizes */
+typedef struct oar_random_exponential_options {
+  uint32_t struct_size;
+  uint32_t dtype;                        /* dtype; default f32 */
+} oar_random_exponential_options_t;
+#define OAR_RANDOM_EXPONENTIAL_OPTIONS_INIT { sizeof(oar_random_exponential_options_t), OAR_DTYPE_F32 }
+OAR_EXPORT oar_status_t OAR_CALL oar_random_exponential(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,
+    const oar_random_exponential_options_t* options, oar_tensor_t** out_out);
+
+/* Whole numbers from low to high - 1, each as likely as the others within 2^-53, a function of seed and place
+ *   alone: low plus u * (high - low) rounded down, u as of random_uniform in f64.
+ * seed i64[2] (host) -> out dtype[*shape]
+ * shape: sizes
+ * low: integer; -4503599627370496 to 4503599627370496
+ * high: integer; -4503599627370496 to 4503599627370496 */
+typedef struct oar_random_integers_options {
+  uint32_t struct_size;
+  uint32_t dtype;                        /* dtype; default i64 */
+} oar_random_integers_options_t;
+#define OAR_RANDOM_INTEGERS_OPTIONS_INIT { sizeof(oar_random_integers_options_t), OAR_DTYPE_I64 }
+OAR_EXPORT oar_status_t OAR_CALL oar_random_integers(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,
+    int64_t low, int64_t high, const oar_random_integers_options_t* options, oar_tensor_t** out_out);
+
+/* Numbers with mean 0 and standard deviation 1, a function of seed and place alone: elements 2k and 2k+1 are
+ *   sqrt(-2 log(1 - u)) times cos(2 pi v) and sin(2 pi v), with u and v elements 2k and 2k+1 of random_uniform for
+ *   the same seed. f16 and bf16 are those of f32, rounded. Every device agrees within 16 units in the last place.
+ * seed i64[2] (host) -> out dtype[*shape]
+ * shape: sizes */
+typedef struct oar_random_normal_options {
+  uint32_t struct_size;
+  uint32_t dtype;                        /* dtype; default f32 */
+} oar_random_normal_options_t;
+#define OAR_RANDOM_NORMAL_OPTIONS_INIT { sizeof(oar_random_normal_options_t), OAR_DTYPE_F32 }
+OAR_EXPORT oar_status_t OAR_CALL oar_random_normal(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,
+    const oar_random_normal_options_t* options, oar_tensor_t** out_out);
+
+/* The numbers 0 to length-1 in an order that is a function of seed alone: that of random_uniform's elements in f64.
+ * seed i64[2] (host) -> out i64[length]
+ * length: size */
+OAR_EXPORT oar_status_t OAR_CALL oar_random_permutation(oar_tensor_t* seed, int64_t length, oar_tensor_t** out_out);
 
 /* Numbers from [0, 1), a function of seed and place alone. seed holds a key and an offset; whoever draws again
  *   takes another offset. Element i is word i mod 4 (f64: words 2i and 2i+1) of Philox4x32-10 with key seed[0] and

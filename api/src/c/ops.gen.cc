@@ -196,6 +196,16 @@ oar_status_t OAR_CALL oar_batch_norm_gradient(oar_tensor_t* dy, oar_tensor_t* x,
   return call(op::id::batch_norm_gradient, in, 5, attrs, 1, out, 3);
 }
 
+oar_status_t OAR_CALL oar_bernoulli(oar_tensor_t* p, oar_tensor_t* seed,
+    const oar_bernoulli_options_t* options, oar_tensor_t** out_out) {
+  oar_bernoulli_options_t o = OAR_BERNOULLI_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {p, seed};
+  const oar_attr_t attrs[] = {c::dtype(o.dtype)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::bernoulli, in, 2, attrs, 1, out, 1);
+}
+
 oar_status_t OAR_CALL oar_bincount(oar_tensor_t* index, int64_t length, oar_tensor_t* weights,
     const oar_bincount_options_t* options, oar_tensor_t** out_out) {
   oar_bincount_options_t o = OAR_BINCOUNT_OPTIONS_INIT;
@@ -935,6 +945,43 @@ oar_status_t OAR_CALL oar_put_along_axis(oar_tensor_t* x, oar_tensor_t* index, o
   const oar_attr_t attrs[] = {op::attr_integer(o.axis), c::text(o.reduction)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::put_along_axis, in, 3, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_random_exponential(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,
+    const oar_random_exponential_options_t* options, oar_tensor_t** out_out) {
+  oar_random_exponential_options_t o = OAR_RANDOM_EXPONENTIAL_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {seed};
+  const oar_attr_t attrs[] = {given(integers(shape, n_shape)), c::dtype(o.dtype)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::random_exponential, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_random_integers(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,
+    int64_t low, int64_t high, const oar_random_integers_options_t* options, oar_tensor_t** out_out) {
+  oar_random_integers_options_t o = OAR_RANDOM_INTEGERS_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {seed};
+  const oar_attr_t attrs[] = {given(integers(shape, n_shape)), op::attr_integer(low), op::attr_integer(high), c::dtype(o.dtype)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::random_integers, in, 1, attrs, 4, out, 1);
+}
+
+oar_status_t OAR_CALL oar_random_normal(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,
+    const oar_random_normal_options_t* options, oar_tensor_t** out_out) {
+  oar_random_normal_options_t o = OAR_RANDOM_NORMAL_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {seed};
+  const oar_attr_t attrs[] = {given(integers(shape, n_shape)), c::dtype(o.dtype)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::random_normal, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_random_permutation(oar_tensor_t* seed, int64_t length, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {seed};
+  const oar_attr_t attrs[] = {op::attr_integer(length)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::random_permutation, in, 1, attrs, 1, out, 1);
 }
 
 oar_status_t OAR_CALL oar_random_uniform(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,

@@ -167,6 +167,13 @@ struct BatchNormGradientResult {
 OAR_EXPORT BatchNormGradientResult batch_norm_gradient(const Tensor& dy, const Tensor& x, const Tensor& mean,
     const Tensor& inverse_std, const Tensor& scale = {}, bool training = true);
 
+// True with probability p, a function of seed and place alone: where random_uniform's element in f32 is below it. As
+//   a number: 1.
+// p [*S] (constant), seed i64[2] (host) -> out dtype[*S]
+// T: floats
+// dtype: dtype; default bool
+OAR_EXPORT Tensor bernoulli(const Tensor& p, const Tensor& seed, DType dtype = DType::boolean);
+
 // How often each number from 0 to length-1 is in index, or the sum of its weights. A number outside is an error.
 // index I[N] (constant, values 0..length-1), weights W[N] (optional) -> out dtype[length]
 // I: integers
@@ -801,6 +808,35 @@ OAR_EXPORT Tensor product(const Tensor& x, Integers axes = {}, bool keepdims = f
 // reduction: one of assign, add, multiply, maximum, minimum; default assign
 OAR_EXPORT Tensor put_along_axis(const Tensor& x, const Tensor& index, const Tensor& updates, int64_t axis = -1,
     std::string_view reduction = "assign");
+
+// Numbers with the density exp(-x), a function of seed and place alone: -log(1 - u), u as of random_uniform.
+// seed i64[2] (host) -> out dtype[*shape]
+// shape: sizes
+// dtype: dtype; default f32
+OAR_EXPORT Tensor random_exponential(const Tensor& seed, const Shape& shape, DType dtype = DType::f32);
+
+// Whole numbers from low to high - 1, each as likely as the others within 2^-53, a function of seed and place alone:
+//   low plus u * (high - low) rounded down, u as of random_uniform in f64.
+// seed i64[2] (host) -> out dtype[*shape]
+// shape: sizes
+// low: integer; -4503599627370496 to 4503599627370496
+// high: integer; -4503599627370496 to 4503599627370496
+// dtype: dtype; default i64
+OAR_EXPORT Tensor random_integers(const Tensor& seed, const Shape& shape, int64_t low, int64_t high,
+    DType dtype = DType::i64);
+
+// Numbers with mean 0 and standard deviation 1, a function of seed and place alone: elements 2k and 2k+1 are sqrt(-2
+//   log(1 - u)) times cos(2 pi v) and sin(2 pi v), with u and v elements 2k and 2k+1 of random_uniform for the same
+//   seed. f16 and bf16 are those of f32, rounded. Every device agrees within 16 units in the last place.
+// seed i64[2] (host) -> out dtype[*shape]
+// shape: sizes
+// dtype: dtype; default f32
+OAR_EXPORT Tensor random_normal(const Tensor& seed, const Shape& shape, DType dtype = DType::f32);
+
+// The numbers 0 to length-1 in an order that is a function of seed alone: that of random_uniform's elements in f64.
+// seed i64[2] (host) -> out i64[length]
+// length: size
+OAR_EXPORT Tensor random_permutation(const Tensor& seed, Dim length);
 
 // Numbers from [0, 1), a function of seed and place alone. seed holds a key and an offset; whoever draws again takes
 //   another offset. Element i is word i mod 4 (f64: words 2i and 2i+1) of Philox4x32-10 with key seed[0] and counter
