@@ -35,6 +35,11 @@ Tensor abs(const Tensor& x) {
   return out;
 }
 
+void accumulate(const Tensor& target, const Tensor& value) {
+  TensorImpl* const in[] = {target.impl(), value.impl()};
+  throw_if(dispatch::call(op::id::accumulate, in, 2, nullptr, 0, nullptr, 0));
+}
+
 Tensor acos(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
@@ -47,6 +52,39 @@ Tensor acosh(const Tensor& x) {
   Tensor out;
   throw_if(dispatch::call(op::id::acosh, in, 1, nullptr, 0, &out, 1));
   return out;
+}
+
+void adagrad_update(const Tensor& parameter, const Tensor& gradient, const Tensor& sum,
+    const Tensor& rate, double epsilon, double weight_decay) {
+  TensorImpl* const in[] = {parameter.impl(), gradient.impl(), sum.impl(), rate.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(epsilon),
+      op::attr_real(weight_decay)};
+  throw_if(dispatch::call(op::id::adagrad_update, in, 4, attrs, 2, nullptr, 0));
+}
+
+void adam_update(const Tensor& parameter, const Tensor& gradient, const Tensor& first,
+    const Tensor& second, const Tensor& rate, const Tensor& step, const Tensor& greatest, double beta1,
+    double beta2, double epsilon, double weight_decay) {
+  TensorImpl* const in[] = {parameter.impl(), gradient.impl(), first.impl(), second.impl(), greatest.impl(), rate.impl(), step.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(beta1),
+      op::attr_real(beta2),
+      op::attr_real(epsilon),
+      op::attr_real(weight_decay)};
+  throw_if(dispatch::call(op::id::adam_update, in, 7, attrs, 4, nullptr, 0));
+}
+
+void adamw_update(const Tensor& parameter, const Tensor& gradient, const Tensor& first,
+    const Tensor& second, const Tensor& rate, const Tensor& step, const Tensor& greatest, double beta1,
+    double beta2, double epsilon, double weight_decay) {
+  TensorImpl* const in[] = {parameter.impl(), gradient.impl(), first.impl(), second.impl(), greatest.impl(), rate.impl(), step.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(beta1),
+      op::attr_real(beta2),
+      op::attr_real(epsilon),
+      op::attr_real(weight_decay)};
+  throw_if(dispatch::call(op::id::adamw_update, in, 7, attrs, 4, nullptr, 0));
 }
 
 Tensor add(const Tensor& a, const Tensor& b) {
@@ -1146,6 +1184,18 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   return out;
 }
 
+void rmsprop_update(const Tensor& parameter, const Tensor& gradient, const Tensor& mean_square,
+    const Tensor& rate, const Tensor& mean, const Tensor& momentum, double alpha, double epsilon,
+    double weight_decay, double beta) {
+  TensorImpl* const in[] = {parameter.impl(), gradient.impl(), mean_square.impl(), mean.impl(), momentum.impl(), rate.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(alpha),
+      op::attr_real(epsilon),
+      op::attr_real(weight_decay),
+      op::attr_real(beta)};
+  throw_if(dispatch::call(op::id::rmsprop_update, in, 6, attrs, 4, nullptr, 0));
+}
+
 Tensor roll(const Tensor& x, Integers shifts, Integers axes) {
   TensorImpl* const in[] = {x.impl()};
   const oar_attr_t attrs[] = {
@@ -1196,13 +1246,14 @@ Tensor search_sorted(const Tensor& sorted, const Tensor& values, std::string_vie
 }
 
 void sgd_update(const Tensor& parameter, const Tensor& gradient, const Tensor& rate,
-    const Tensor& momentum, double beta, double weight_decay, bool nesterov) {
+    const Tensor& momentum, double beta, double weight_decay, bool nesterov, double dampening) {
   TensorImpl* const in[] = {parameter.impl(), gradient.impl(), momentum.impl(), rate.impl()};
   const oar_attr_t attrs[] = {
       op::attr_real(beta),
       op::attr_real(weight_decay),
-      op::attr_flag(nesterov)};
-  throw_if(dispatch::call(op::id::sgd_update, in, 4, attrs, 3, nullptr, 0));
+      op::attr_flag(nesterov),
+      op::attr_real(dampening)};
+  throw_if(dispatch::call(op::id::sgd_update, in, 4, attrs, 4, nullptr, 0));
 }
 
 Tensor sign(const Tensor& x) {

@@ -3,8 +3,12 @@
 
 namespace oarlock::op {
 namespace abs_ { extern const OpDef def; }
+namespace accumulate_ { extern const OpDef def; }
 namespace acos_ { extern const OpDef def; }
 namespace acosh_ { extern const OpDef def; }
+namespace adagrad_update_ { extern const OpDef def; }
+namespace adam_update_ { extern const OpDef def; }
+namespace adamw_update_ { extern const OpDef def; }
 namespace add_ { extern const OpDef def; }
 namespace all_ { extern const OpDef def; }
 namespace any_ { extern const OpDef def; }
@@ -133,6 +137,7 @@ namespace relu_ { extern const OpDef def; }
 namespace remainder_ { extern const OpDef def; }
 namespace repeat_ { extern const OpDef def; }
 namespace reshape_ { extern const OpDef def; }
+namespace rmsprop_update_ { extern const OpDef def; }
 namespace roll_ { extern const OpDef def; }
 namespace round_ { extern const OpDef def; }
 namespace rsqrt_ { extern const OpDef def; }
@@ -178,8 +183,12 @@ namespace windows_ { extern const OpDef def; }
 std::span<const OpDef* const> builtin_ops() {
   static constexpr const OpDef* kOps[] = {
       &abs_::def,
+      &accumulate_::def,
       &acos_::def,
       &acosh_::def,
+      &adagrad_update_::def,
+      &adam_update_::def,
+      &adamw_update_::def,
       &add_::def,
       &all_::def,
       &any_::def,
@@ -308,6 +317,7 @@ std::span<const OpDef* const> builtin_ops() {
       &remainder_::def,
       &repeat_::def,
       &reshape_::def,
+      &rmsprop_update_::def,
       &roll_::def,
       &round_::def,
       &rsqrt_::def,
@@ -350,7 +360,7 @@ std::span<const OpDef* const> builtin_ops() {
       &where_::def,
       &windows_::def,
       nullptr};
-  return {kOps, 172};
+  return {kOps, 177};
 }
 
 }  // namespace oarlock::op

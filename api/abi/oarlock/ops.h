@@ -22,6 +22,11 @@ typedef struct oar_tensor oar_tensor_t;
  * T: integers and floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_abs(oar_tensor_t* x, oar_tensor_t** out_out);
 
+/* Adds value to target in place; integers wrap. What gathers gradients over several batches.
+ * target [*S] (mutated), value [*S] -> nothing
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_accumulate(oar_tensor_t* target, oar_tensor_t* value);
+
 /* Arc cosine, from 0 to pi; NaN outside -1 to 1.
  * x [...] -> out [...]
  * T: floats */
@@ -31,6 +36,61 @@ OAR_EXPORT oar_status_t OAR_CALL oar_acos(oar_tensor_t* x, oar_tensor_t** out_ou
  * x [...] -> out [...]
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_acosh(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* One step of Adagrad: g = gradient + weight_decay * parameter; sum = sum + g * g; parameter -= rate * g /
+ *   (sqrt(sum) + epsilon). Nothing is computed in less than f32.
+ * parameter [*S] (mutated), gradient [*S] (constant), sum M[*S] (mutated), rate f64[] (host) -> nothing
+ * T: floats
+ * M: floats */
+typedef struct oar_adagrad_update_options {
+  uint32_t struct_size;
+  double epsilon;                        /* number; at least 0; default 1e-10 */
+  double weight_decay;                   /* number; at least 0; default 0 */
+} oar_adagrad_update_options_t;
+#define OAR_ADAGRAD_UPDATE_OPTIONS_INIT { sizeof(oar_adagrad_update_options_t), 1e-10, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_adagrad_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
+    oar_tensor_t* sum, oar_tensor_t* rate, const oar_adagrad_update_options_t* options);
+
+/* One step of Adam: g = gradient + weight_decay * parameter. m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 -
+ *   beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + epsilon). With
+ *   greatest, that keeps the greatest v so far and takes its place (AMSGrad). step counts from 1. The moments may
+ *   have a wider dtype than the parameter; nothing is computed in less than f32.
+ * parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
+ *   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+ * T: floats
+ * M: floats */
+typedef struct oar_adam_update_options {
+  uint32_t struct_size;
+  double beta1;                          /* number; at least 0; default 0.9 */
+  double beta2;                          /* number; at least 0; default 0.999 */
+  double epsilon;                        /* number; at least 0; default 1e-08 */
+  double weight_decay;                   /* number; at least 0; default 0 */
+} oar_adam_update_options_t;
+#define OAR_ADAM_UPDATE_OPTIONS_INIT { sizeof(oar_adam_update_options_t), 0.9, 0.999, 1e-08, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_adam_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
+    oar_tensor_t* first, oar_tensor_t* second, oar_tensor_t* rate, oar_tensor_t* step,
+    oar_tensor_t* greatest, const oar_adam_update_options_t* options);
+
+/* One step of Adam with decoupled decay: g = gradient; parameter -= rate * weight_decay * parameter. m = beta1 * m
+ *   + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v /
+ *   (1 - beta2^step)) + epsilon). With greatest, that keeps the greatest v so far and takes its place (AMSGrad).
+ *   step counts from 1. The moments may have a wider dtype than the parameter; nothing is computed in less than
+ *   f32.
+ * parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
+ *   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+ * T: floats
+ * M: floats */
+typedef struct oar_adamw_update_options {
+  uint32_t struct_size;
+  double beta1;                          /* number; at least 0; default 0.9 */
+  double beta2;                          /* number; at least 0; default 0.999 */
+  double epsilon;                        /* number; at least 0; default 1e-08 */
+  double weight_decay;                   /* number; at least 0; default 0.01 */
+} oar_adamw_update_options_t;
+#define OAR_ADAMW_UPDATE_OPTIONS_INIT { sizeof(oar_adamw_update_options_t), 0.9, 0.999, 1e-08, 0.01 }
+OAR_EXPORT oar_status_t OAR_CALL oar_adamw_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
+    oar_tensor_t* first, oar_tensor_t* second, oar_tensor_t* rate, oar_tensor_t* step,
+    oar_tensor_t* greatest, const oar_adamw_update_options_t* options);
 
 /* a + b. Integers wrap.
  * a [...], b [...] -> out [...]
@@ -1155,6 +1215,26 @@ OAR_EXPORT oar_status_t OAR_CALL oar_repeat(oar_tensor_t* x, int64_t repeats, co
 OAR_EXPORT oar_status_t OAR_CALL oar_reshape(oar_tensor_t* x, const int64_t* shape, size_t n_shape,
     oar_tensor_t** out_out);
 
+/* One step of RMSProp: g = gradient + weight_decay * parameter; mean_square = alpha * mean_square + (1 - alpha) * g
+ *   * g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred); step = g /
+ *   (sqrt(...) + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate
+ *   * step. Nothing is computed in less than f32.
+ * parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated), mean M[*S] (optional, mutated),
+ *   momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
+ * T: floats
+ * M: floats */
+typedef struct oar_rmsprop_update_options {
+  uint32_t struct_size;
+  double alpha;                          /* number; at least 0; default 0.99 */
+  double epsilon;                        /* number; at least 0; default 1e-08 */
+  double weight_decay;                   /* number; at least 0; default 0 */
+  double beta;                           /* number; at least 0; default 0.9 */
+} oar_rmsprop_update_options_t;
+#define OAR_RMSPROP_UPDATE_OPTIONS_INIT { sizeof(oar_rmsprop_update_options_t), 0.99, 1e-08, 0, 0.9 }
+OAR_EXPORT oar_status_t OAR_CALL oar_rmsprop_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
+    oar_tensor_t* mean_square, oar_tensor_t* rate, oar_tensor_t* mean, oar_tensor_t* momentum,
+    const oar_rmsprop_update_options_t* options);
+
 /* x moved on along axes by shifts, what leaves at the end coming in at the front; a negative shift goes the other
  *   way.
  * x [*S] -> out [*S]
@@ -1209,7 +1289,7 @@ OAR_EXPORT oar_status_t OAR_CALL oar_search_sorted(oar_tensor_t* sorted, oar_ten
     const oar_search_sorted_options_t* options, oar_tensor_t** out_out);
 
 /* One step of stochastic gradient descent: g = gradient + weight_decay * parameter; with momentum, momentum = beta
- *   * momentum + g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.
+ *   * momentum + (1 - dampening) * g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.
  * parameter [*S] (mutated), gradient [*S] (constant), momentum [*S] (optional, mutated), rate f64[] (host) ->
  *   nothing
  * T: floats */
@@ -1218,8 +1298,9 @@ typedef struct oar_sgd_update_options {
   double beta;                           /* number; at least 0; default 0.9 */
   double weight_decay;                   /* number; at least 0; default 0 */
   int32_t nesterov;                      /* true or false; default false */
+  double dampening;                      /* number; default 0 */
 } oar_sgd_update_options_t;
-#define OAR_SGD_UPDATE_OPTIONS_INIT { sizeof(oar_sgd_update_options_t), 0.9, 0, 0 }
+#define OAR_SGD_UPDATE_OPTIONS_INIT { sizeof(oar_sgd_update_options_t), 0.9, 0, 0, 0 }
 OAR_EXPORT oar_status_t OAR_CALL oar_sgd_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
     oar_tensor_t* rate, oar_tensor_t* momentum, const oar_sgd_update_options_t* options);
 

@@ -42,6 +42,11 @@ oar_status_t OAR_CALL oar_abs(oar_tensor_t* x, oar_tensor_t** out_out) {
   return call(op::id::abs, in, 1, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_accumulate(oar_tensor_t* target, oar_tensor_t* value) {
+  oar_tensor_t* const in[] = {target, value};
+  return call(op::id::accumulate, in, 2, nullptr, 0, nullptr, 0);
+}
+
 oar_status_t OAR_CALL oar_acos(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
@@ -52,6 +57,35 @@ oar_status_t OAR_CALL oar_acosh(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::acosh, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_adagrad_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
+    oar_tensor_t* sum, oar_tensor_t* rate, const oar_adagrad_update_options_t* options) {
+  oar_adagrad_update_options_t o = OAR_ADAGRAD_UPDATE_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {parameter, gradient, sum, rate};
+  const oar_attr_t attrs[] = {op::attr_real(o.epsilon), op::attr_real(o.weight_decay)};
+  return call(op::id::adagrad_update, in, 4, attrs, 2, nullptr, 0);
+}
+
+oar_status_t OAR_CALL oar_adam_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
+    oar_tensor_t* first, oar_tensor_t* second, oar_tensor_t* rate, oar_tensor_t* step,
+    oar_tensor_t* greatest, const oar_adam_update_options_t* options) {
+  oar_adam_update_options_t o = OAR_ADAM_UPDATE_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {parameter, gradient, first, second, greatest, rate, step};
+  const oar_attr_t attrs[] = {op::attr_real(o.beta1), op::attr_real(o.beta2), op::attr_real(o.epsilon), op::attr_real(o.weight_decay)};
+  return call(op::id::adam_update, in, 7, attrs, 4, nullptr, 0);
+}
+
+oar_status_t OAR_CALL oar_adamw_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
+    oar_tensor_t* first, oar_tensor_t* second, oar_tensor_t* rate, oar_tensor_t* step,
+    oar_tensor_t* greatest, const oar_adamw_update_options_t* options) {
+  oar_adamw_update_options_t o = OAR_ADAMW_UPDATE_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {parameter, gradient, first, second, greatest, rate, step};
+  const oar_attr_t attrs[] = {op::attr_real(o.beta1), op::attr_real(o.beta2), op::attr_real(o.epsilon), op::attr_real(o.weight_decay)};
+  return call(op::id::adamw_update, in, 7, attrs, 4, nullptr, 0);
 }
 
 oar_status_t OAR_CALL oar_add(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
@@ -1030,6 +1064,16 @@ oar_status_t OAR_CALL oar_reshape(oar_tensor_t* x, const int64_t* shape, size_t 
   return call(op::id::reshape, in, 1, attrs, 1, out, 1);
 }
 
+oar_status_t OAR_CALL oar_rmsprop_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
+    oar_tensor_t* mean_square, oar_tensor_t* rate, oar_tensor_t* mean, oar_tensor_t* momentum,
+    const oar_rmsprop_update_options_t* options) {
+  oar_rmsprop_update_options_t o = OAR_RMSPROP_UPDATE_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {parameter, gradient, mean_square, mean, momentum, rate};
+  const oar_attr_t attrs[] = {op::attr_real(o.alpha), op::attr_real(o.epsilon), op::attr_real(o.weight_decay), op::attr_real(o.beta)};
+  return call(op::id::rmsprop_update, in, 6, attrs, 4, nullptr, 0);
+}
+
 oar_status_t OAR_CALL oar_roll(oar_tensor_t* x, const int64_t* shifts, size_t n_shifts,
     const int64_t* axes, size_t n_axes, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
@@ -1082,8 +1126,8 @@ oar_status_t OAR_CALL oar_sgd_update(oar_tensor_t* parameter, oar_tensor_t* grad
   oar_sgd_update_options_t o = OAR_SGD_UPDATE_OPTIONS_INIT;
   if (options) read_options(options, o);
   oar_tensor_t* const in[] = {parameter, gradient, momentum, rate};
-  const oar_attr_t attrs[] = {op::attr_real(o.beta), op::attr_real(o.weight_decay), op::attr_flag(o.nesterov != 0)};
-  return call(op::id::sgd_update, in, 4, attrs, 3, nullptr, 0);
+  const oar_attr_t attrs[] = {op::attr_real(o.beta), op::attr_real(o.weight_decay), op::attr_flag(o.nesterov != 0), op::attr_real(o.dampening)};
+  return call(op::id::sgd_update, in, 4, attrs, 4, nullptr, 0);
 }
 
 oar_status_t OAR_CALL oar_sign(oar_tensor_t* x, oar_tensor_t** out_out) {

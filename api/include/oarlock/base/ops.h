@@ -19,6 +19,11 @@ namespace oarlock {
 // T: integers and floats
 OAR_EXPORT Tensor abs(const Tensor& x);
 
+// Adds value to target in place; integers wrap. What gathers gradients over several batches.
+// target [*S] (mutated), value [*S] -> nothing
+// T: integers and floats
+OAR_EXPORT void accumulate(const Tensor& target, const Tensor& value);
+
 // Arc cosine, from 0 to pi; NaN outside -1 to 1.
 // x [...] -> out [...]
 // T: floats
@@ -28,6 +33,48 @@ OAR_EXPORT Tensor acos(const Tensor& x);
 // x [...] -> out [...]
 // T: floats
 OAR_EXPORT Tensor acosh(const Tensor& x);
+
+// One step of Adagrad: g = gradient + weight_decay * parameter; sum = sum + g * g; parameter -= rate * g / (sqrt(sum)
+//   + epsilon). Nothing is computed in less than f32.
+// parameter [*S] (mutated), gradient [*S] (constant), sum M[*S] (mutated), rate f64[] (host) -> nothing
+// T: floats
+// M: floats
+// epsilon: number; at least 0; default 1e-10
+// weight_decay: number; at least 0; default 0
+OAR_EXPORT void adagrad_update(const Tensor& parameter, const Tensor& gradient, const Tensor& sum,
+    const Tensor& rate, double epsilon = 1e-10, double weight_decay = 0);
+
+// One step of Adam: g = gradient + weight_decay * parameter. m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 -
+//   beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + epsilon). With
+//   greatest, that keeps the greatest v so far and takes its place (AMSGrad). step counts from 1. The moments may
+//   have a wider dtype than the parameter; nothing is computed in less than f32.
+// parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
+//   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+// T: floats
+// M: floats
+// beta1: number; at least 0; default 0.9
+// beta2: number; at least 0; default 0.999
+// epsilon: number; at least 0; default 1e-08
+// weight_decay: number; at least 0; default 0
+OAR_EXPORT void adam_update(const Tensor& parameter, const Tensor& gradient, const Tensor& first,
+    const Tensor& second, const Tensor& rate, const Tensor& step, const Tensor& greatest = {},
+    double beta1 = 0.9, double beta2 = 0.999, double epsilon = 1e-08, double weight_decay = 0);
+
+// One step of Adam with decoupled decay: g = gradient; parameter -= rate * weight_decay * parameter. m = beta1 * m +
+//   (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 -
+//   beta2^step)) + epsilon). With greatest, that keeps the greatest v so far and takes its place (AMSGrad). step
+//   counts from 1. The moments may have a wider dtype than the parameter; nothing is computed in less than f32.
+// parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
+//   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+// T: floats
+// M: floats
+// beta1: number; at least 0; default 0.9
+// beta2: number; at least 0; default 0.999
+// epsilon: number; at least 0; default 1e-08
+// weight_decay: number; at least 0; default 0.01
+OAR_EXPORT void adamw_update(const Tensor& parameter, const Tensor& gradient, const Tensor& first,
+    const Tensor& second, const Tensor& rate, const Tensor& step, const Tensor& greatest = {},
+    double beta1 = 0.9, double beta2 = 0.999, double epsilon = 1e-08, double weight_decay = 0.01);
 
 // a + b. Integers wrap.
 // a [...], b [...] -> out [...]
@@ -876,6 +923,22 @@ OAR_EXPORT Tensor repeat(const Tensor& x, Dim repeats, int64_t axis = 0);
 // shape: sizes
 OAR_EXPORT Tensor reshape(const Tensor& x, const Shape& shape);
 
+// One step of RMSProp: g = gradient + weight_decay * parameter; mean_square = alpha * mean_square + (1 - alpha) * g *
+//   g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred); step = g / (sqrt(...)
+//   + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate * step.
+//   Nothing is computed in less than f32.
+// parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated), mean M[*S] (optional, mutated),
+//   momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
+// T: floats
+// M: floats
+// alpha: number; at least 0; default 0.99
+// epsilon: number; at least 0; default 1e-08
+// weight_decay: number; at least 0; default 0
+// beta: number; at least 0; default 0.9
+OAR_EXPORT void rmsprop_update(const Tensor& parameter, const Tensor& gradient, const Tensor& mean_square,
+    const Tensor& rate, const Tensor& mean = {}, const Tensor& momentum = {}, double alpha = 0.99,
+    double epsilon = 1e-08, double weight_decay = 0, double beta = 0.9);
+
 // x moved on along axes by shifts, what leaves at the end coming in at the front; a negative shift goes the other
 //   way.
 // x [*S] -> out [*S]
@@ -919,14 +982,16 @@ OAR_EXPORT Tensor scatter_nd(const Tensor& x, const Tensor& index, const Tensor&
 OAR_EXPORT Tensor search_sorted(const Tensor& sorted, const Tensor& values, std::string_view side = "left");
 
 // One step of stochastic gradient descent: g = gradient + weight_decay * parameter; with momentum, momentum = beta *
-//   momentum + g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.
+//   momentum + (1 - dampening) * g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.
 // parameter [*S] (mutated), gradient [*S] (constant), momentum [*S] (optional, mutated), rate f64[] (host) -> nothing
 // T: floats
 // beta: number; at least 0; default 0.9
 // weight_decay: number; at least 0; default 0
 // nesterov: true or false; default false
+// dampening: number; default 0
 OAR_EXPORT void sgd_update(const Tensor& parameter, const Tensor& gradient, const Tensor& rate,
-    const Tensor& momentum = {}, double beta = 0.9, double weight_decay = 0, bool nesterov = false);
+    const Tensor& momentum = {}, double beta = 0.9, double weight_decay = 0, bool nesterov = false,
+    double dampening = 0);
 
 // -1 where x is negative, 1 where it is positive, 0 at 0; NaN stays.
 // x [...] -> out [...]
