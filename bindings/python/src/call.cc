@@ -235,7 +235,7 @@ void add_ops(PyObject* module) {
     std::string name = std::string("oarlock.") + f.result_name;
     PyStructSequence_Desc description{name.c_str(), "What the op gives, by name.", fields.data(), f.output_count};
     f.result_type = PyStructSequence_NewType(&description);
-    if (!f.result_type || PyModule_AddObjectRef(module, f.result_name, reinterpret_cast<PyObject*>(f.result_type)) < 0) throw Raised();
+    if (!f.result_type || add_object(module, f.result_name, reinterpret_cast<PyObject*>(f.result_type)) < 0) throw Raised();
   }
   if (PyModule_AddFunctions(module, op_functions) < 0) throw Raised();
 }

@@ -103,6 +103,66 @@ PyObject* filled(PyObject*, PyObject* args, PyObject* keywords) {
   });
 }
 
+// -- for the package's Python files
+PyObject* op_arange(PyObject*, PyObject* args) {
+  return guarded([&] {
+    long long count;
+    PyObject* dtype;
+    if (!PyArg_ParseTuple(args, "LO", &count, &dtype)) throw Raised();
+    return wrap(arange(Dim(int64_t(count)), dtype_from_object(dtype, "arange")));
+  });
+}
+PyObject* ones_like_of(PyObject*, PyObject* o) {
+  return guarded([&] { return wrap(full_like(*tensor_of(o), 1)); });
+}
+// The elements as unsigned words of their size, shared.
+PyObject* words_of(PyObject*, PyObject* o) {
+  return guarded([&] {
+    Tensor t = tensor_of(o)->detach();
+    int bits = info(t.dtype()).bits;
+    if (bits < 8) t = t.contiguous();
+    DType words = bits <= 8 ? DType::u8 : bits == 16 ? DType::u16 : bits == 32 ? DType::u32 : DType::u64;
+    if (t.element_count() == 0) return wrap(Tensor::empty(t.shape(), words));
+    auto* held = new Tensor(t);
+    auto drop = [](void* p) { delete static_cast<Tensor*>(p); };
+    if (bits >= 8) return wrap(Tensor::borrow(t.data(), t.shape(), words, t.strides(), drop, held));
+    return wrap(Tensor::borrow(t.data(), Shape{int64_t(size_bytes(t.dtype(), uint64_t(t.element_count())))}, words, nullptr, drop, held));
+  });
+}
+PyObject* from_bytes(PyObject*, PyObject* args) {
+  return guarded([&] {
+    PyObject *data, *shape, *dtype;
+    if (!PyArg_ParseTuple(args, "SOO", &data, &shape, &dtype)) throw Raised();
+    const char* bytes = PyBytes_AS_STRING(data);
+    Py_ssize_t n = PyBytes_GET_SIZE(data);
+    Shape s = shape_from(shape, "from_bytes");
+    DType d = dtype_from_object(dtype, "from_bytes");
+    for (Dim size : s)
+      if (size.n < 0) raise_value("from_bytes: the shape " + to_string(s) + " has a negative size.");
+    if (count(s) == INT64_MAX || size_bytes(d, uint64_t(count(s))) != uint64_t(n))
+      raise_value("from_bytes: " + std::to_string(n) + " bytes are given, the shape " + to_string(s) + " of " + python_name(d) + " takes another number.");
+    return wrap(Tensor::from_host(bytes, s, d));
+  });
+}
+PyObject* promoted(PyObject*, PyObject* args) {
+  return guarded([&] {
+    PyObject *a, *b;
+    if (!PyArg_ParseTuple(args, "OO", &a, &b)) throw Raised();
+    DType x = dtype_from_object(a, "result_type"), y = dtype_from_object(b, "result_type"), t = promote(x, y);
+    if (t == DType::none) raise_type(std::string("result_type: ") + python_name(x) + " and " + python_name(y) + " have no common dtype. Cast one.");
+    PyObject* o = dtype_object(t);
+    Py_INCREF(o);
+    return o;
+  });
+}
+PyObject* as_dtype(PyObject*, PyObject* o) {
+  return guarded([&] {
+    PyObject* d = dtype_object(dtype_from_object(o, "dtype"));
+    Py_INCREF(d);
+    return d;
+  });
+}
+
 template <class F>
 PyCFunction function(F f) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
@@ -130,6 +190,12 @@ PyMethodDef functions[] = {
     {"full", function(filled), METH_VARARGS | METH_KEYWORDS,
      "full(shape, value, dtype=None, device=None)\n--\n\nA tensor whose elements all are value; without dtype, that of the value.\n\n"
      ">>> oarlock.full((2,), 7).tolist()\n[7, 7]\n"},
+    {"op_arange", op_arange, METH_VARARGS, nullptr},
+    {"ones_like_of", ones_like_of, METH_O, nullptr},
+    {"words_of", words_of, METH_O, nullptr},
+    {"from_bytes", from_bytes, METH_VARARGS, nullptr},
+    {"promoted", promoted, METH_VARARGS, nullptr},
+    {"as_dtype", as_dtype, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

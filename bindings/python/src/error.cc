@@ -16,7 +16,7 @@ PyObject* make(PyObject* module, const char* name, PyObject* other, const char* 
   Ref bases(other ? PyTuple_Pack(2, error_base, other) : PyTuple_Pack(1, PyExc_RuntimeError));
   std::string full = std::string("oarlock.") + name;
   PyObject* type = PyErr_NewExceptionWithDoc(full.c_str(), doc, bases.get(), nullptr);
-  if (!type || PyModule_AddObjectRef(module, name, type) < 0) throw Raised();
+  if (!type || add_object(module, name, type) < 0) throw Raised();
   return type;
 }
 PyObject* type_of(Code code) {
@@ -30,6 +30,13 @@ PyObject* type_of(Code code) {
   }
 }
 }  // namespace
+
+int add_object(PyObject* module, const char* name, PyObject* o) {
+  Py_INCREF(o);
+  if (PyModule_AddObject(module, name, o) == 0) return 0;
+  Py_DECREF(o);
+  return -1;
+}
 
 void add_errors(PyObject* module) {
   error_base = make(module, "Error", nullptr, "What Oarlock raises; .code says in a word what went wrong.");
@@ -55,8 +62,7 @@ void set_error() noexcept {
     throw;
   } catch (const Raised&) {
   } catch (const Error& e) {
-    // The exception that a Python function raised below this call goes on as it was.
-    if (PyErr_Occurred()) return;
+    if (raise_pending(e.what())) return;
     Ref text(PyUnicode_DecodeUTF8(e.what(), Py_ssize_t(std::strlen(e.what())), "replace"));
     Ref exception(text ? PyObject_CallOneArg(type_of(e.code()), text.get()) : nullptr);
     if (!exception) return;

@@ -133,6 +133,7 @@ Items parse(PyObject* key, const Tensor& x) {
 
 struct Advanced {
   int axis;  // of the view
+  int gap;   // slices, None and ... before it: arrays with none of these between them stay in their place
   Tensor index;
 };
 
@@ -162,18 +163,19 @@ Tensor basic(const Tensor& x, const Items& items, std::vector<Advanced>* out_adv
     out.push(x.shape()(axis));
     keep(0, x.shape()(axis), 1);
   };
-  int added = 0;
+  int added = 0, gap = 0;
   for (const Item& i : items.list) added += i.what == Item::new_axis || i.what == Item::truth;
   if (x.rank() + added > kMaxRank)
     raise_index("index: the result has more than " + std::to_string(kMaxRank) + " axes. Give fewer None.");
   for (const Item& i : items.list) {
+    gap += i.what == Item::range || i.what == Item::new_axis || i.what == Item::ellipsis;
     switch (i.what) {
       case Item::integer: {
         int64_t n = x.shape()(axis);
         if (i.start < -n || i.start >= n) out_of_bounds(i.start, axis, n);
         int64_t at = i.start < 0 ? i.start + n : i.start;
         if (items.advanced) {
-          out_advanced->push_back({out.rank, Tensor::from_host(&at, Shape(), DType::i64)});
+          out_advanced->push_back({out.rank, gap, Tensor::from_host(&at, Shape(), DType::i64)});
           keep_all();
         } else {
           keep(at, 1, 1);
@@ -200,7 +202,7 @@ Tensor basic(const Tensor& x, const Items& items, std::vector<Advanced>* out_adv
         same_rank = false;
         break;
       case Item::truth:
-        out_advanced->push_back({out.rank, i.index});
+        out_advanced->push_back({out.rank, gap, i.index});
         out.push(1);
         same_rank = false;
         break;
@@ -208,7 +210,7 @@ Tensor basic(const Tensor& x, const Items& items, std::vector<Advanced>* out_adv
         for (int k = x.rank() - taken; k > 0; --k) keep_all();
         break;
       case Item::array:
-        out_advanced->push_back({out.rank, i.index});
+        out_advanced->push_back({out.rank, gap, i.index});
         keep_all();
         break;
     }
@@ -278,18 +280,17 @@ Tensor select_arrays(const Tensor& v, const std::vector<Advanced>& advanced) {
   bool together = true;
   for (size_t i = 0; i < advanced.size(); ++i) {
     broadcast_into(joint, advanced[i].index.shape());
-    if (i && advanced[i].axis != advanced[i - 1].axis + 1) together = false;
+    together &= advanced[i].gap == advanced[0].gap;
   }
   Tensor index, rows = v;
   std::vector<int64_t> order;
   for (const Advanced& a : advanced) order.push_back(a.axis);
-  int64_t rest_count = 1, merged_count = 1;
+  int64_t merged_count = 1;
   Shape rest;
   for (int i = 0; i < v.rank(); ++i)
     if (std::find(order.begin(), order.begin() + std::ptrdiff_t(advanced.size()), i) == order.begin() + std::ptrdiff_t(advanced.size())) {
       order.push_back(i);
       rest.push(v.shape()[i]);
-      rest_count *= v.shape()(i);
     } else {
       merged_count *= v.shape()(i);
     }
@@ -315,11 +316,7 @@ Tensor select_arrays(const Tensor& v, const std::vector<Advanced>& advanced) {
   }
   if (!(index.device() == v.device())) index = index.to(v.device());
   Tensor out;
-  if (count(joint) == 0 || rest_count == 0) {
-    Shape empty = joint;
-    empty.push(rest.begin(), rest.rank);
-    out = Tensor::empty(empty, v.dtype(), v.device());
-  } else {
+  {
     Unlocked u(work_of(rows) >= kLongCall);
     out = gather(rows, index);
   }

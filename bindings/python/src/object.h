@@ -20,8 +20,13 @@ struct Raised {};
 [[noreturn]] void raise_index(const std::string& text);
 // In a catch block: sets the Python exception that the current C++ one means.
 void set_error() noexcept;
+// Raises the exception that a Python function called by the library raised, if this is the error that it became.
+bool raise_pending(const char* text) noexcept;
 // The exceptions of the module, made once; adds them to it.
 void add_errors(PyObject* module);
+
+// As PyModule_AddObjectRef, which Python 3.9 has not.
+int add_object(PyObject* module, const char* name, PyObject* o);
 
 // Runs f, which gives a new reference; any exception becomes Python's.
 template <class F>

@@ -119,7 +119,7 @@ PyObject* absolute(PyObject* self) {
 }
 PyObject* invert(PyObject* self) {
   bool boolean = tensor_of(self)->dtype() == DType::boolean;
-  Unary f = unary_op(boolean ? "logical_not" : "bitwise_not");
+  Unary f = unary_op(boolean ? "logical_not" : "bitwise_invert");
   if (!f && boolean) f = [](const Tensor& x) { return equal(cast(x, DType::u8), Tensor::scalar(0, DType::u8).to(x.device())); };
   if (!f && !(set_of(tensor_of(self)->dtype()) & kInt)) return guarded([]() -> PyObject* { raise_type("~: expects bools or integers. Cast first."); });
   if (!f) f = [](const Tensor& x) { return subtract(negative(x), Tensor::scalar(1, x.dtype()).to(x.device())); };

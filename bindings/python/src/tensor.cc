@@ -1,4 +1,7 @@
 // The type `Tensor`.
+#include <Python.h>
+#include <structmember.h>
+
 #include "convert.h"
 #include "call.h"
 #include "operators.h"
@@ -123,7 +126,7 @@ void add_tensor_type(PyObject* module) {
   if (!type) throw Raised();
   tensor_type = reinterpret_cast<PyTypeObject*>(type);
   // NumPy leaves array + tensor to us.
-  if (PyObject_SetAttrString(type, "__array_ufunc__", Py_None) < 0 || PyModule_AddObjectRef(module, "Tensor", type) < 0) throw Raised();
+  if (PyObject_SetAttrString(type, "__array_ufunc__", Py_None) < 0 || add_object(module, "Tensor", type) < 0) throw Raised();
 }
 
 }  // namespace oarlock::python
