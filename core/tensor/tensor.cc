@@ -206,6 +206,41 @@ Tensor Tensor::detach() const {
   const TensorImpl& t = value(*this, "detach");
   return adopt(alias_tensor(t, t.shape, t.strides, 0));
 }
+void Tensor::set_data(const Tensor& from) {
+  value(*this, "set_data");
+  const TensorImpl& f = value(from, "set_data");
+  TensorImpl& t = *impl_;
+  if (&f == &t) return;
+  if (t.autograd && t.autograd->node)
+    throw Error(Code::invalid_argument,
+                "set_data: this tensor was computed from others; only leaves can be set. Use detach().");
+  if (t.requires_grad && !(set_of(f.dtype) & (kFloat | kComplex)))
+    throw Error(Code::invalid_argument, "set_data: this tensor requires a gradient, the new dtype is " +
+                                            std::string(oarlock::to_string(f.dtype)) +
+                                            "; only floating dtypes have gradients. Cast it.");
+  Storage *old = t.storage, *now = f.storage;
+  if (now) {
+    retain(now);
+    // Above every version that the tape may have seen of the old elements, or it would take these for those.
+    if (old && old != now) {
+      uint32_t seen = old->version.load(std::memory_order_relaxed);
+      if (now->version.load(std::memory_order_relaxed) <= seen) now->version.store(seen + 1, std::memory_order_relaxed);
+    }
+  }
+  t.dtype = f.dtype;
+  t.contiguous = f.contiguous;
+  t.storage = now;
+  t.device = f.device;
+  t.shape = f.shape;
+  std::copy_n(f.strides, f.shape.rank, t.strides);
+  t.view = f.view;
+  t.view.shape = reinterpret_cast<const int64_t*>(t.shape.d);
+  t.view.strides = t.strides;
+  if (old) release(old);
+  if (!t.autograd || !t.autograd->grad.defined()) return;
+  const TensorImpl& g = *t.autograd->grad.impl();
+  if (!(g.shape == t.shape) || g.dtype != t.dtype || g.device != t.device) t.autograd->grad = Tensor();
+}
 void Tensor::backward() const { oarlock::backward(std::span<const Tensor>(this, 1)); }
 
 Tensor detail::beside(const Tensor& t, double v) {
