@@ -1,0 +1,30 @@
+#include <oarlock/random.h>
+
+namespace oarlock {
+
+Tensor Generator::next() {
+  RandomState s;
+  {
+    std::lock_guard hold(lock_);
+    s = state_;
+    ++state_.offset;
+  }
+  return Tensor::of<int64_t>({int64_t(s.seed), int64_t(s.offset)}, {2});
+}
+void Generator::set_seed(uint64_t seed) { set_state({seed, 0}); }
+RandomState Generator::state() const {
+  std::lock_guard hold(lock_);
+  return state_;
+}
+void Generator::set_state(RandomState state) {
+  std::lock_guard hold(lock_);
+  state_ = state;
+}
+
+Generator& default_generator() {
+  static auto* g = new Generator;
+  return *g;
+}
+void set_seed(uint64_t seed) { default_generator().set_seed(seed); }
+
+}  // namespace oarlock
