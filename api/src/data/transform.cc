@@ -188,6 +188,7 @@ Tensor to_float(const Tensor& x) {
   if (!n) return out;
   const uint8_t* from = bytes.data_as<uint8_t>();
   float* to = out.data_as<float>();
+#pragma omp simd
   for (int64_t i = 0; i < n; ++i) to[i] = float(from[i]) * (1.0f / 255.0f);
   return out;
 }
@@ -208,6 +209,7 @@ Tensor normalize(const Tensor& x, bool batched, std::span<Random> random, const 
   for (int64_t p = 0; p < in.n * in.planes; ++p, from += plane, to += plane) {
     size_t c = values == 1 ? 0 : size_t(p % in.channels);
     float m = mean[c], d = deviation[c];
+#pragma omp simd
     for (int64_t i = 0; i < plane; ++i) to[i] = (from[i] - m) / d;
   }
   return out;
