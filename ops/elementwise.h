@@ -1,6 +1,7 @@
 // Reference loops of elementwise ops and of reductions: any strides, the widest type inside, and a plain loop where operands
 // are row-major f32 or f64.
 #pragma once
+#include <cmath>
 #include <cstdint>
 
 #include "core/op/calls.h"
@@ -21,6 +22,12 @@ inline bool same_shape(const oar_view_t& a, const oar_view_t& b) {
   for (int i = 0; i < a.n_dims; ++i)
     if (a.shape[i] != b.shape[i]) return false;
   return true;
+}
+// What every element of dtype t is at least: where a maximum starts.
+template <class Acc>
+Acc lowest(DType t) {
+  if (set_of(t) & kFloat) return Acc(-INFINITY);
+  return set_of(t) & kUnsigned ? Acc(0) : Acc(-(int64_t(1) << (info(t).bits - 2)) * 2);
 }
 template <class T>
 T* elements(const oar_view_t& v) {

@@ -49,6 +49,59 @@ void assign(const Tensor& target, const Tensor& value) {
   throw_if(dispatch::call(op::id::assign, in, 2, nullptr, 0, nullptr, 0));
 }
 
+Tensor avg_pool(const Tensor& x, Integers kernel, Integers stride, Integers padding, Integers dilation,
+    bool ceil_mode, bool count_include_pad) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, 1, kernel.size(), {.ints = kernel.data()}},
+      {OAR_ATTR_INTS, stride.given(), stride.size(), {.ints = stride.data()}},
+      {OAR_ATTR_INTS, padding.given(), padding.size(), {.ints = padding.data()}},
+      {OAR_ATTR_INTS, dilation.given(), dilation.size(), {.ints = dilation.data()}},
+      op::attr_flag(ceil_mode),
+      op::attr_flag(count_include_pad)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::avg_pool, in, 1, attrs, 6, &out, 1));
+  return out;
+}
+
+Tensor avg_pool_gradient(const Tensor& dy, const Shape& size, Integers kernel, Integers stride,
+    Integers padding, Integers dilation, bool ceil_mode, bool count_include_pad) {
+  TensorImpl* const in[] = {dy.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(size),
+      {OAR_ATTR_INTS, 1, kernel.size(), {.ints = kernel.data()}},
+      {OAR_ATTR_INTS, stride.given(), stride.size(), {.ints = stride.data()}},
+      {OAR_ATTR_INTS, padding.given(), padding.size(), {.ints = padding.data()}},
+      {OAR_ATTR_INTS, dilation.given(), dilation.size(), {.ints = dilation.data()}},
+      op::attr_flag(ceil_mode),
+      op::attr_flag(count_include_pad)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::avg_pool_gradient, in, 1, attrs, 7, &out, 1));
+  return out;
+}
+
+BatchNormResult batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
+    const Tensor& scale, const Tensor& bias, bool training, double momentum, double epsilon) {
+  TensorImpl* const in[] = {x.impl(), running_mean.impl(), running_var.impl(), scale.impl(), bias.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_flag(training),
+      op::attr_real(momentum),
+      op::attr_real(epsilon)};
+  Tensor out[3];
+  throw_if(dispatch::call(op::id::batch_norm, in, 5, attrs, 3, out, 3));
+  return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
+}
+
+BatchNormGradientResult batch_norm_gradient(const Tensor& dy, const Tensor& x, const Tensor& mean,
+    const Tensor& inverse_std, const Tensor& scale, bool training) {
+  TensorImpl* const in[] = {dy.impl(), x.impl(), mean.impl(), inverse_std.impl(), scale.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_flag(training)};
+  Tensor out[3];
+  throw_if(dispatch::call(op::id::batch_norm_gradient, in, 5, attrs, 1, out, 3));
+  return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
+}
+
 Tensor cast(const Tensor& x, DType dtype) {
   TensorImpl* const in[] = {x.impl()};
   const oar_attr_t attrs[] = {
@@ -65,6 +118,47 @@ Tensor concat(Tensors xs, int64_t axis) {
       op::attr_integer(axis)};
   Tensor out;
   throw_if(dispatch::call(op::id::concat, in.data(), in.size(), attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor conv(const Tensor& x, const Tensor& w, const Tensor& bias, Integers stride, Integers padding,
+    Integers dilation, int64_t groups) {
+  TensorImpl* const in[] = {x.impl(), w.impl(), bias.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, stride.given(), stride.size(), {.ints = stride.data()}},
+      {OAR_ATTR_INTS, padding.given(), padding.size(), {.ints = padding.data()}},
+      {OAR_ATTR_INTS, dilation.given(), dilation.size(), {.ints = dilation.data()}},
+      op::attr_integer(groups)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::conv, in, 3, attrs, 4, &out, 1));
+  return out;
+}
+
+Tensor conv_input_gradient(const Tensor& dy, const Tensor& w, const Shape& size, Integers stride,
+    Integers padding, Integers dilation, int64_t groups) {
+  TensorImpl* const in[] = {dy.impl(), w.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(size),
+      {OAR_ATTR_INTS, stride.given(), stride.size(), {.ints = stride.data()}},
+      {OAR_ATTR_INTS, padding.given(), padding.size(), {.ints = padding.data()}},
+      {OAR_ATTR_INTS, dilation.given(), dilation.size(), {.ints = dilation.data()}},
+      op::attr_integer(groups)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::conv_input_gradient, in, 2, attrs, 5, &out, 1));
+  return out;
+}
+
+Tensor conv_weight_gradient(const Tensor& dy, const Tensor& x, const Shape& size, Integers stride,
+    Integers padding, Integers dilation, int64_t groups) {
+  TensorImpl* const in[] = {dy.impl(), x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(size),
+      {OAR_ATTR_INTS, stride.given(), stride.size(), {.ints = stride.data()}},
+      {OAR_ATTR_INTS, padding.given(), padding.size(), {.ints = padding.data()}},
+      {OAR_ATTR_INTS, dilation.given(), dilation.size(), {.ints = dilation.data()}},
+      op::attr_integer(groups)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::conv_weight_gradient, in, 2, attrs, 5, &out, 1));
   return out;
 }
 
@@ -239,6 +333,20 @@ Tensor max(const Tensor& x, Integers axes, bool keepdims) {
       op::attr_flag(keepdims)};
   Tensor out;
   throw_if(dispatch::call(op::id::max, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor max_pool(const Tensor& x, Integers kernel, Integers stride, Integers padding, Integers dilation,
+    bool ceil_mode) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, 1, kernel.size(), {.ints = kernel.data()}},
+      {OAR_ATTR_INTS, stride.given(), stride.size(), {.ints = stride.data()}},
+      {OAR_ATTR_INTS, padding.given(), padding.size(), {.ints = padding.data()}},
+      {OAR_ATTR_INTS, dilation.given(), dilation.size(), {.ints = dilation.data()}},
+      op::attr_flag(ceil_mode)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::max_pool, in, 1, attrs, 5, &out, 1));
   return out;
 }
 

@@ -14,6 +14,7 @@ inline Tensor number(double v, const Tensor& x) { return full({}, v, x.dtype());
 inline Tensor number(Dim d, const Tensor& x) {
   return d.known() ? full({}, double(d.n), x.dtype()) : dim_value(d, x.dtype());
 }
+inline Tensor as(const Tensor& x, DType t) { return x.dtype() == t ? x : cast(x, t); }
 inline Tensor zeros_like(const Tensor& x) { return full(x.shape(), 0, x.dtype()); }
 
 // The shape with size 1 at every reduced axis.
@@ -21,6 +22,27 @@ inline Shape kept_shape(const Shape& s, std::span<const int64_t> axes) {
   Shape out = s;
   for (int64_t a : axes) out.d[a] = 1;
   return out;
+}
+
+// All axes but `kept`, and how many elements they hold.
+struct Axes {
+  int64_t list[kMaxRank];
+  size_t count = 0;
+  Dim elements = 1;
+  Axes(const Shape& s, int kept) {
+    for (int i = 0; i < s.rank; ++i)
+      if (i != kept) {
+        list[count++] = i;
+        elements = elements * s[i];
+      }
+  }
+  operator Integers() const { return std::span<const int64_t>(list, count); }
+};
+// [C] as [C, 1, ...], with so many axes behind it.
+inline Tensor with_axes_behind(const Tensor& x, int n) {
+  Shape s = x.shape();
+  for (int i = 0; i < n; ++i) s.push(1);
+  return n ? reshape(x, s) : x;
 }
 
 // .infer of every reduction: attributes 0 and 1 are axes and keepdims, open name 0 is the result's shape.

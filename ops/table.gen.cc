@@ -5,8 +5,15 @@ namespace oarlock::op {
 namespace add_ { extern const OpDef def; }
 namespace arange_ { extern const OpDef def; }
 namespace assign_ { extern const OpDef def; }
+namespace avg_pool_ { extern const OpDef def; }
+namespace avg_pool_gradient_ { extern const OpDef def; }
+namespace batch_norm_ { extern const OpDef def; }
+namespace batch_norm_gradient_ { extern const OpDef def; }
 namespace cast_ { extern const OpDef def; }
 namespace concat_ { extern const OpDef def; }
+namespace conv_ { extern const OpDef def; }
+namespace conv_input_gradient_ { extern const OpDef def; }
+namespace conv_weight_gradient_ { extern const OpDef def; }
 namespace copy_ { extern const OpDef def; }
 namespace cross_entropy_ { extern const OpDef def; }
 namespace diagonal_ { extern const OpDef def; }
@@ -29,6 +36,7 @@ namespace log_softmax_ { extern const OpDef def; }
 namespace matmul_ { extern const OpDef def; }
 namespace matrix_transpose_ { extern const OpDef def; }
 namespace max_ { extern const OpDef def; }
+namespace max_pool_ { extern const OpDef def; }
 namespace maximum_ { extern const OpDef def; }
 namespace mean_ { extern const OpDef def; }
 namespace minimum_ { extern const OpDef def; }
@@ -62,8 +70,15 @@ std::span<const OpDef* const> builtin_ops() {
       &add_::def,
       &arange_::def,
       &assign_::def,
+      &avg_pool_::def,
+      &avg_pool_gradient_::def,
+      &batch_norm_::def,
+      &batch_norm_gradient_::def,
       &cast_::def,
       &concat_::def,
+      &conv_::def,
+      &conv_input_gradient_::def,
+      &conv_weight_gradient_::def,
       &copy_::def,
       &cross_entropy_::def,
       &diagonal_::def,
@@ -86,6 +101,7 @@ std::span<const OpDef* const> builtin_ops() {
       &matmul_::def,
       &matrix_transpose_::def,
       &max_::def,
+      &max_pool_::def,
       &maximum_::def,
       &mean_::def,
       &minimum_::def,
@@ -114,7 +130,7 @@ std::span<const OpDef* const> builtin_ops() {
       &where_::def,
       &windows_::def,
       nullptr};
-  return {kOps, 54};
+  return {kOps, 62};
 }
 
 }  // namespace oarlock::op

@@ -207,6 +207,10 @@ bool Generator::draw_types(Random& random, const Wishes& w, Draw& d) {
     if (spec.type == Spec::fixed) o.dtype = spec.dtype;
     if (spec.type == Spec::variable) {
       o.dtype = types[spec.type_name];
+      if (spec.wide) {
+        if (o.dtype == DType::f16 || o.dtype == DType::bf16) o.dtype = DType::f32;
+        continue;
+      }
       std::string mixing = schema_.mixing_of(spec.type_name);
       if (w.mix && !first && mixing.starts_with("promotes") && random.chance(0.15)) {
         std::vector<DType> fits;

@@ -110,6 +110,10 @@ Spec parse_spec(std::string_view text) {
   Spec spec;
   spec.type_name = std::string(trim(text.substr(0, open)));
   if (spec.type_name.empty()) spec.type_name = "T";
+  if (spec.type_name.ends_with('+')) {
+    spec.wide = true;
+    spec.type_name.pop_back();
+  }
   spec.dtype = dtype_from(spec.type_name);
   spec.type = spec.dtype != DType::none ? Spec::fixed : upper(spec.type_name) ? Spec::variable : Spec::attribute;
   std::string_view body = trim(text.substr(open + 1, close - open - 1));

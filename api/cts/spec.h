@@ -21,6 +21,7 @@ struct Item {
 struct Spec {
   enum Type { fixed, variable, attribute } type;
   std::string type_name;  // "i64", "T", "dtype"
+  bool wide = false;      // "T+": f32 for f16 and bf16
   DType dtype = DType::none;
   std::vector<Item> items;
   bool has(Item::Kind kind) const;

@@ -68,6 +68,12 @@ class Backward {
       release(n);
       OAR_TRY(std::move(s));
     }
+    for (auto& [leaf, gradient] : hooked_leaves_) {
+      try {
+        run_hooks(*leaf->autograd->hooks, 0, gradient);
+      } catch (const Error& e) { return {e.code(), std::string("backward: ") + e.what()}; }
+      OAR_TRY(accumulate_leaf(*leaf, gradient));
+    }
     return {};
   }
 
@@ -101,18 +107,39 @@ class Backward {
         for (size_t i : it->second) OAR_TRY(accumulate(results[i], g));
       return {};
     }
-    return accumulate(autograd_of(*leaf).grad, g);
+    Autograd& a = autograd_of(*leaf);
+    if (a.hooks && !a.hooks->empty()) {
+      for (auto& [other, sum] : hooked_leaves_)
+        if (other == leaf) return accumulate(sum, g);
+      hooked_leaves_.emplace_back(leaf, g);
+      return {};
+    }
+    return accumulate_leaf(*leaf, g);
+  }
+  // The first gradient lies as its leaf does, which is what optimiser steps are fast on.
+  Status accumulate_leaf(TensorImpl& leaf, const Tensor& g) {
+    Tensor& have = autograd_of(leaf).grad;
+    if (!have.defined() && leaf.contiguous && !g.is_contiguous()) return role::copy(g, &have);
+    return accumulate(have, g);
   }
 
-  Result<Tensor> value(const Node& n, const Saved& s, int index) {
-    if (!s.tensor) return Tensor();
+  static std::string name_of(const Node& n) {
+    return is_function(n) ? n.extra->function->name() : std::string(op::op_at(n.op).def->name);
+  }
+  static std::string operand_name(const Node& n, const Saved& s, int index) {
+    if (is_function(n)) return "saved tensor " + std::to_string(index);
     const op::OpDef& def = *op::op_at(n.op).def;
+    return s.is_output ? def.outputs[std::min(index, def.outputs.count - 1)].name
+                       : def.inputs[std::min(index, def.inputs.count - 1)].name;
+  }
+
+  Result<Tensor> value(const Node& n, const Saved& s, int index, int output) {
+    if (!s.tensor) return Tensor();
     if (s.has_elements && s.tensor->storage &&
         s.tensor->storage->version.load(std::memory_order_relaxed) != s.version) {
-      const char* name = s.is_output ? def.outputs[std::min(index, def.outputs.count - 1)].name
-                                     : def.inputs[std::min(index, def.inputs.count - 1)].name;
-      return invalid(std::string(def.name) + ": " + name + " was written to after this call was recorded (version " +
-                     std::to_string(s.version) + ", now " + std::to_string(s.tensor->storage->version.load()) +
+      return invalid(name_of(n) + ": " + operand_name(n, s, index) +
+                     " was written to after this call was recorded (version " + std::to_string(s.version) + ", now " +
+                     std::to_string(s.tensor->storage->version.load()) +
                      "), so its gradient would be wrong. Write to a clone, or write after backward.");
     }
     if (s.is_output && create_ && s.has_elements) {  // give the rule an output that is on the tape again
@@ -120,7 +147,7 @@ class Backward {
       again->requires_grad = true;
       Autograd& a = autograd_of(*again);
       a.node = const_cast<Node*>(&n);
-      a.output = index;
+      a.output = output;
       retain(a.node);
       return Tensor::adopt(again);
     }
@@ -128,51 +155,90 @@ class Backward {
     return Tensor::adopt(s.tensor);
   }
 
-  Status step(Node& n, std::vector<Tensor>& douts) {
-    const op::Op& op = op::op_at(n.op);
-    if (n.freed)
-      return invalid(std::string(op.def->name) +
-                     ": this record was used by an earlier backward and is gone. Pass keep_graph to the first one.");
-    if (!captured_.empty())
-      for (size_t i = 0; i < douts.size(); ++i)
-        if (auto it = captured_.find({&n, int(i)}); it != captured_.end() && douts[i].defined())
-          for (size_t r : it->second) OAR_TRY(accumulate(results[r], douts[i]));
-    std::vector<Tensor> in(n.inputs.size()), out(n.outputs.size()), gradients(n.inputs.size());
-    for (size_t i = 0; i < in.size(); ++i) {
-      Result<Tensor> v = value(n, n.inputs[i], int(i));
-      if (!v) return std::move(v.status());
-      in[i] = std::move(*v);
-    }
-    for (size_t i = 0; i < out.size(); ++i) {
-      Result<Tensor> v = value(n, n.outputs[i], int(i));
-      if (!v) return std::move(v.status());
-      out[i] = std::move(*v);
-    }
-    trace::Span span("gradient", op.def->name);
-    OAR_TRACE_STOP(std::string("backward: gradient of ") + op.def->name);
+  // The gradients of a node's inputs, by its op's rule or its function.
+  Status differentiate(Node& n, std::vector<Tensor>& douts, std::vector<Tensor>& gradients) {
+    std::vector<Tensor> in(n.inputs.size()), out(n.outputs.size());
+    auto values = [&](std::span<const Saved> from, std::span<Tensor> to, const int* outputs) -> Status {
+      for (size_t i = 0; i < to.size(); ++i) {
+        Result<Tensor> v = value(n, from[i], int(i), outputs ? outputs[i] : int(i));
+        if (!v) return std::move(v.status());
+        to[i] = std::move(*v);
+      }
+      return {};
+    };
+    OAR_TRY(values({n.inputs.begin(), n.inputs.size()}, in, nullptr));
+    OAR_TRY(values({n.outputs.begin(), n.outputs.size()}, out, nullptr));
     int device = 0;
     for (const Tensor& t : out)
       if (t.defined()) device = t.device().index();
+    struct Restore {
+      bool value = grad_mode();
+      ~Restore() { grad_mode() = value; }
+    } restore;
+    grad_mode() = create_;
     try {
       DeviceScope scope(device);
-      bool before = grad_mode();
-      struct Restore {
-        bool value;
-        ~Restore() { grad_mode() = value; }
-      } restore{before};
-      grad_mode() = create_;
-      op::GradientCall call{in, out, douts, n.wanted, n.attrs.view(), gradients};
-      op.def->gradient(call);
-      for (size_t i = 0; i < gradients.size(); ++i) {
-        Tensor& g = gradients[i];
-        Edge& e = n.edges[i];
-        if (!g.defined() || (!e.node && !e.leaf)) continue;
-        OAR_TRY(role::sum_to(g, in[i].shape(), &g));
-        if (e.node) OAR_TRY(add(e.node, e.output, g));
-        else OAR_TRY(reach_leaf(e.leaf, g));
+      if (n.extra && !n.extra->hooks.empty())
+        for (size_t i = 0; i < douts.size(); ++i)
+          if (douts[i].defined()) run_hooks(n.extra->hooks, int(i), douts[i]);
+      if (!captured_.empty())
+        for (size_t i = 0; i < douts.size(); ++i)
+          if (auto it = captured_.find({&n, int(i)}); it != captured_.end() && douts[i].defined())
+            for (size_t r : it->second) OAR_TRY(accumulate(results[r], douts[i]));
+      if (!is_function(n)) {
+        op::GradientCall call{in, out, douts, n.wanted, n.attrs.view(), gradients};
+        op::op_at(n.op).def->gradient(call);
+      } else {
+        std::vector<Tensor> saved(n.extra->saved.size());
+        OAR_TRY(values(n.extra->saved, saved, n.extra->saved_output.data()));
+        FunctionContext context = context_for_backward(n.wanted, std::move(saved));
+        gradients = n.extra->function->backward(context, douts);
+        OAR_TRY(check_given(n, in, gradients));
       }
-    } catch (const Error& e) { return {e.code(), std::string("gradient of ") + op.def->name + ": " + e.what()}; }
-    if (!keep_) {  // what was saved is not needed any more
+    } catch (const Error& e) {
+      std::string site = n.extra ? n.extra->call_site : std::string();
+      return {e.code(), "gradient of " + name_of(n) + ": " + e.what() +
+                            (site.empty() ? "" : " Its forward call was made at " + site + ".")};
+    }
+    if (trace::active() & trace::kAnomaly) [[unlikely]] {
+      std::vector<Tensor> read = in;
+      read.insert(read.end(), out.begin(), out.end());
+      read.insert(read.end(), douts.begin(), douts.end());
+      OAR_TRY(
+          check_for_nan("gradient of " + name_of(n), read, gradients, n.extra ? n.extra->call_site : std::string()));
+    }
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      if (!gradients[i].defined() || (!n.edges[i].node && !n.edges[i].leaf)) continue;
+      Status s = role::sum_to(gradients[i], in[i].shape(), &gradients[i]);
+      if (!s.ok()) return {s.code(), "gradient of " + name_of(n) + ": " + std::string(s.text())};
+    }
+    return {};
+  }
+  static Status check_given(const Node& n, std::span<const Tensor> in, std::vector<Tensor>& gradients) {
+    if (gradients.size() != in.size())
+      return invalid(name_of(n) + ": backward returned " + std::to_string(gradients.size()) + " gradients for " +
+                     std::to_string(in.size()) + " inputs. Return one each; no value means zero.");
+    for (size_t i = 0; i < in.size(); ++i) {
+      if (!gradients[i].defined() || !in[i].defined()) continue;
+      if (!(gradients[i].shape() == in[i].shape()))
+        return invalid(name_of(n) + ": backward returned a gradient of shape " + to_string(gradients[i].shape()) +
+                       " for input " + std::to_string(i) + " of shape " + to_string(in[i].shape()) + ".");
+      if (gradients[i].dtype() != in[i].dtype()) OAR_TRY(role::cast(gradients[i], in[i].dtype(), &gradients[i]));
+    }
+    return {};
+  }
+
+  Status step(Node& n, std::vector<Tensor>& douts) {
+    if (n.freed)
+      return invalid(name_of(n) +
+                     ": this record was used by an earlier backward and is gone. Pass keep_graph to the first one.");
+    std::vector<Tensor> gradients(n.inputs.size());
+    if (trace::active()) [[unlikely]]
+      OAR_TRACE_STOP("backward: gradient of " + name_of(n));
+    trace::Span span("gradient", is_function(n) ? "function" : op::op_at(n.op).def->name);
+    OAR_TRY(differentiate(n, douts, gradients));
+    douts.clear();
+    if (!keep_) {  // what was saved is not needed any more, and its memory may serve the next gradients
       n.freed = true;
       auto forget = [](Saved& s) {
         if (!s.tensor || !s.has_elements) return;
@@ -181,6 +247,15 @@ class Backward {
       };
       for (Saved& s : n.inputs) forget(s);
       for (Saved& s : n.outputs) forget(s);
+      if (n.extra)
+        for (Saved& s : n.extra->saved) forget(s);
+    }
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      Tensor& g = gradients[i];
+      Edge& e = n.edges[i];
+      if (!g.defined() || (!e.node && !e.leaf)) continue;
+      if (e.node) OAR_TRY(add(e.node, e.output, g));
+      else OAR_TRY(reach_leaf(e.leaf, g));
     }
     return {};
   }
@@ -193,6 +268,7 @@ class Backward {
   std::unordered_map<Node*, std::vector<Tensor>> douts_;
   std::unordered_map<std::pair<Node*, int>, std::vector<size_t>, OutputHash> captured_;
   std::unordered_map<TensorImpl*, std::vector<size_t>> leaves_;
+  std::vector<std::pair<TensorImpl*, Tensor>> hooked_leaves_;  // in the order reached
 };
 
 Status run(Backward& b, std::span<const Tensor> outputs, std::span<const Tensor> seeds, bool create_graph) {

@@ -5,6 +5,7 @@
 #include <oarlock/base/autograd.h>
 
 #include "core/device/host_memory.h"
+#include "core/profile/trace.h"
 #include "core/tensor/impl.h"
 
 namespace oarlock {
@@ -17,6 +18,9 @@ void drop(Node* n) {
     if (s.tensor) detail::release(s.tensor);
   for (Saved& s : n->outputs)
     if (s.tensor) detail::release(s.tensor);
+  if (n->extra)
+    for (Saved& s : n->extra->saved)
+      if (s.tensor) detail::release(s.tensor);
   for (Edge& e : n->edges) {
     if (e.node) release(e.node);
     if (e.leaf) detail::release(e.leaf);
@@ -58,6 +62,11 @@ Autograd& autograd_of(TensorImpl& t) {
   return *t.autograd;
 }
 
+NodeExtra& extra_of(Node& n) {
+  if (!n.extra) n.extra = std::make_unique<NodeExtra>();
+  return *n.extra;
+}
+
 bool& grad_mode() {
   __attribute__((tls_model("initial-exec"))) static thread_local bool on = true;
   return on;
@@ -76,11 +85,23 @@ uint64_t wanted_inputs(const op::Op& op, TensorImpl* const* inputs, int n) {
   return wanted;
 }
 
+uint64_t next_in_sequence() { return next_sequence.fetch_add(1, std::memory_order_relaxed); }
+
+Edge edge_to(TensorImpl* t) {
+  if (!t->requires_grad) return {};
+  if (t->autograd && t->autograd->node) {
+    retain(t->autograd->node);
+    return {t->autograd->node, t->autograd->output, nullptr};
+  }
+  detail::retain(t);
+  return {nullptr, 0, t};
+}
+
 void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, int n_inputs, TensorImpl* const* outputs,
                  int n_outputs) {
   auto* n = new (object_allocate(sizeof(Node))) Node;
   n->op = op.id;
-  n->sequence = next_sequence.fetch_add(1, std::memory_order_relaxed);
+  n->sequence = next_in_sequence();
   n->wanted = wanted_inputs(op, inputs, n_inputs);
   if (attrs.n) n->attrs = op::OwnedAttrs(attrs);
   const op::OpDef& def = *op.def;
@@ -125,15 +146,10 @@ void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, i
     } else {
       n->inputs[size_t(i)] = {outline(*t), 0, false, false};
     }
-    if (!t->requires_grad) continue;
-    if (t->autograd && t->autograd->node) {
-      n->edges[size_t(i)] = {t->autograd->node, t->autograd->output, nullptr};
-      retain(t->autograd->node);
-    } else {
-      n->edges[size_t(i)] = {nullptr, 0, t};
-      detail::retain(t);
-    }
+    n->edges[size_t(i)] = edge_to(t);
   }
+  if (trace::active() & trace::kAnomaly) [[unlikely]]
+    extra_of(*n).call_site = call_site();
   release(n);  // the outputs hold it now
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include <oarlock/base/autograd.h>
 #include <oarlock/base/tensor.h>
 
 #include "core/base/inline_array.h"
@@ -28,9 +30,22 @@ struct Edge {
   int output = 0;
   TensorImpl* leaf = nullptr;
 };
+struct Hook {
+  int output;
+  uint64_t id;
+  GradHook call;
+};
+// What few nodes have.
+struct NodeExtra {
+  std::shared_ptr<Function> function;  // instead of an op
+  std::vector<Saved> saved;            // by the function; is_output: then output tells which
+  std::vector<int> saved_output;
+  std::vector<Hook> hooks;
+  std::string call_site;  // in anomaly mode
+};
 struct Node {
   std::atomic<uint32_t> refs{1};
-  op::OpId op;
+  op::OpId op;         // meaningless with extra->function
   bool freed = false;  // backward has run and nobody asked to keep it
   Node* next_freed = nullptr;
   uint64_t sequence;    // later calls have higher ones: the order of backward
@@ -39,14 +54,32 @@ struct Node {
   InlineArray<Saved, 3> inputs;
   InlineArray<Saved, 2> outputs;
   InlineArray<Edge, 3> edges;  // one per input
+  std::unique_ptr<NodeExtra> extra;
 };
+inline bool is_function(const Node& n) { return n.extra && n.extra->function; }
+NodeExtra& extra_of(Node& n);
 
 // What a tensor knows of the tape.
 struct Autograd {
   Node* node = nullptr;  // null: a leaf
   int output = 0;
   Tensor grad;
+  std::unique_ptr<std::vector<Hook>> hooks;  // of a leaf
+  std::shared_ptr<Tensor> kept;              // the gradient of a computed tensor, if it is to be kept
 };
+// Runs the hooks of one output (a leaf: 0) over a gradient, which they may replace. Throws Error.
+void run_hooks(const std::vector<Hook>& hooks, int output, Tensor& gradient);
+
+// What a function's backward is given. function.cc
+FunctionContext context_for_backward(uint64_t wanted, std::vector<Tensor> saved);
+
+// NaN in the elements of a floating tensor; waits for its device. anomaly.cc
+bool has_nan(const Tensor& t);
+// The text of the place that set_call_site tells; empty if nobody does.
+std::string call_site();
+// Anomaly mode: an error if an output holds a NaN that no input has. what: "log", "gradient of log".
+Status check_for_nan(const std::string& what, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                     const std::string& where);
 
 void release_autograd(Autograd* a) noexcept;
 void retain(Node* n) noexcept;
@@ -54,6 +87,9 @@ void release(Node* n) noexcept;
 Autograd& autograd_of(TensorImpl& t);
 
 bool& grad_mode();  // of this thread
+
+uint64_t next_in_sequence();
+Edge edge_to(TensorImpl* t);  // holds a reference to what it names
 
 // Records a call that has run. outputs: all of them, hidden ones last; null where nobody keeps one.
 void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, int n_inputs, TensorImpl* const* outputs,

@@ -16,6 +16,7 @@ namespace oarlock {
   X(record, text, "", "write the ABI stream of plugins loaded from now on to this file, for oarlock replay")           \
   X(backends, text, "", "folders to search for plugins, separated by ':', instead of all others; set but empty: none") \
   X(fallback, text, "warn", "an op that a device lacks may run on the host: off, warn, or a list of op names")         \
+  X(anomaly, flag, 0, "look for NaN after every op and gradient; the first that makes one is an error")                \
   X(placement, flag, 0, "count the time of every op for the placement report")                                         \
   X(log_level, integer, 2, "messages below it go nowhere: 0 debug, 1 info, 2 warning, 3 error")                        \
   X(threads, integer, 0, "threads of one op on the host; 0: what OpenMP says")                                         \

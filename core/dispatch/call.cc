@@ -99,6 +99,15 @@ Status call_with(Call& c, std::vector<Tensor>& outputs) {
     }
     OAR_TRY(run_call(c, outputs));
   }
+  if (trace::active() & trace::kAnomaly) [[unlikely]] {
+    std::vector<Tensor> in(size_t(c.n_inputs));
+    for (int i = 0; i < c.n_inputs; ++i)
+      if (c.inputs[i]) {
+        detail::retain(c.inputs[i]);
+        in[size_t(i)] = Tensor::adopt(c.inputs[i]);
+      }
+    OAR_TRY(check_for_nan(def.name, in, outputs, wanted ? call_site() : std::string()));
+  }
   if (wanted && def.gradient) {
     TensorImpl* out[op::InferCall::kMaxOutputs];
     int n = int(outputs.size());

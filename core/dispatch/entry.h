@@ -44,6 +44,8 @@ struct Key {
   }
 };
 
+using AxisOrder = std::vector<int8_t>;  // order.h
+
 // memory: a copy without a kernel, which every device can do.
 enum class Kind : uint8_t { promote, kernel, decomposition, reference, memory, fallback };
 const char* route_name(Kind kind);
@@ -68,6 +70,7 @@ struct Entry : std::enable_shared_from_this<Entry> {
   std::vector<Shape> shapes;
   std::vector<DType> dtypes;
   std::vector<std::vector<int64_t>> strides;  // of outputs that are not row-major
+  AxisOrder order;                            // in which the kernel sees the axes; empty: as they are
   bool dynamic = false;                       // some size is known only afterwards
   bool launch = true;                         // false: every output is empty
   Tensor like;                                // of the one output of a simple entry: its geometry

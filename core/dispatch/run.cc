@@ -12,6 +12,7 @@
 #include "core/device/device_memory.h"
 #include "core/device/output.h"
 #include "core/dispatch/call.h"
+#include "core/dispatch/order.h"
 #include "core/dispatch/role.h"
 #include "core/op/calls.h"
 #include "core/profile/trace.h"
@@ -371,6 +372,11 @@ Status run_entry(Entry& e, const Call& call, std::vector<Tensor>& outputs) {
   OAR_TRY(make_outputs(e, c, stream, out));
   const oar_view_t* views[256];
   for (int i = 0; i < c.n_inputs; ++i) views[i] = c.inputs[i] ? &c.inputs[i]->view : nullptr;
+  OrderedViews ordered(e.order, e.order.empty() ? 0 : size_t(c.n_inputs + e.n_outputs));
+  if (!e.order.empty()) {
+    for (int i = 0; i < c.n_inputs; ++i) views[i] = ordered.add(views[i]);
+    for (const oar_view_t*& v : out.views) v = ordered.add(v);
+  }
   uint64_t begin = trace::active() & (trace::kProfile | trace::kPlacementTime) ? trace::now_ns() : 0;
   bool refused = false;
   if (!e.launch) {

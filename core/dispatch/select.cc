@@ -4,6 +4,7 @@
 
 #include "core/base/settings.h"
 #include "core/dispatch/entry.h"
+#include "core/dispatch/order.h"
 #include "core/profile/trace.h"
 
 namespace oarlock::dispatch {
@@ -55,6 +56,7 @@ struct Operands {
       if (expand && wants_expanding(c, e, int(i))) shapes[i] = e.shapes[0];
       if (contiguous || expand) row_major_strides(shapes[i], strides[i].data());
       else std::copy_n(t->strides, t->shape.rank, strides[i].data());
+      if (!e.order.empty()) reorder_axes(e.order, shapes[i], strides[i].data());
       uint64_t address = t->device->addressable ? reinterpret_cast<uint64_t>(t->view.data) : t->view.byte_offset;
       uint64_t alignment = address == 0 ? 64 : std::min<uint64_t>(64, address & (~address + 1));
       fill(i, t->dtype, alignment);
@@ -64,6 +66,7 @@ struct Operands {
     }
     for (size_t i = 0; i < m; ++i) {
       shapes[n + i] = e.shapes[i];
+      if (!e.order.empty()) reorder_axes(e.order, shapes[n + i], strides[n + i].data());
       row_major_strides(shapes[n + i], strides[n + i].data());
       fill(n + i, e.dtypes[i], 64);
       values[n + i].layout = OAR_LAYOUT_DENSE;
@@ -275,6 +278,17 @@ void note(std::string& all, const Kernel& k, const std::string& why) {
   all += k.pack->plugin->info.name + ": " + why;
 }
 
+// The output in memory as the kernel sees it: row-major in its order of axes, unless it chose strides there.
+void lay_out_as_seen(Entry& e) {
+  Shape seen = e.shapes[0];
+  int64_t strides[kMaxRank] = {};
+  reorder_axes(e.order, seen, strides);
+  if (e.strides.empty()) row_major_strides(seen, strides);
+  else std::copy(e.strides[0].begin(), e.strides[0].end(), strides);
+  e.strides.assign(1, std::vector<int64_t>(e.order.size()));
+  for (size_t k = 0; k < e.order.size(); ++k) e.strides[0][size_t(e.order[k])] = strides[k];
+}
+
 Status infer(const Call& c, Entry& e) {
   const op::OpDef& def = *c.op.def;
   const Shape* shapes[256];
@@ -317,7 +331,8 @@ Status infer(const Call& c, Entry& e) {
   e.cast_to.assign(size_t(c.n_inputs), DType::none);
   for (int i = 0; i < c.n_inputs; ++i) {
     const op::Spec& s = c.op.rule.in[std::min(i, def.inputs.count - 1)];
-    if (!c.inputs[i] || s.type != 'v' || var[s.type_slot] == DType::none || var[s.type_slot] == types[i]) continue;
+    if (!c.inputs[i] || s.type != 'v' || s.wide || var[s.type_slot] == DType::none || var[s.type_slot] == types[i])
+      continue;
     e.cast_to[size_t(i)] = var[s.type_slot];
     cast = true;
   }
@@ -346,9 +361,11 @@ Result<std::shared_ptr<Entry>> make_entry(const Call& c, std::vector<Candidate>*
     const auto& list = kernel_index(*c.device).by_op[c.op.id];
     bool contiguous = std::all_of(c.inputs, c.inputs + c.n_inputs, [](TensorImpl* t) { return !t || t->contiguous; });
     std::string reasons;
+    e->order = axis_order(c, *e);
     for (int attempt = 0; attempt < 3 && !chosen; ++attempt) {
       if (attempt == 1 && contiguous) continue;
       if (attempt && c.op.mutated) break;  // a write to a copy of the operand would be lost
+      if (attempt) e->order.clear();
       bool by_layout = false, expands = false;
       if (attempt == 2)
         for (int i = 0; i < c.n_inputs; ++i)
@@ -389,7 +406,9 @@ Result<std::shared_ptr<Entry>> make_entry(const Call& c, std::vector<Candidate>*
       if (!by_layout) break;
     }
     e->reason = reasons;
+    if (!chosen) e->order.clear();
     if (chosen && !log) {
+      if (!e->order.empty()) lay_out_as_seen(*e);
       e->simple = e->kind == Kind::kernel && c.device->is_host() && e->n_outputs == 1 && def.outputs.count == 1 &&
                   !e->make_contiguous && !e->workspace_bytes && !e->dynamic && !c.op.mutated && e->strides.empty() &&
                   c.n_inputs <= 8;
@@ -414,7 +433,11 @@ Result<std::shared_ptr<Entry>> make_entry(const Call& c, std::vector<Candidate>*
   if (device_reference && c.route != Route::decomposition && c.route != Route::kernel) {
     consider({"core", "reference", 0, false, ""});
     e->kind = Kind::reference;
-    if (!log) return e;
+    if (!log) {
+      e->order = axis_order(c, *e);
+      if (!e->order.empty()) lay_out_as_seen(*e);
+      return e;
+    }
   }
   if (def.role == op::Role::copy && !c.device->is_host() && c.route == Route::dispatch) {
     consider({"core", "memory copy", 0, false, ""});

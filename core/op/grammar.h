@@ -30,6 +30,7 @@ struct Spec {
   int8_t pack = -1;  // which item may be many dimensions
   char type = 0;     // 'f' fixed dtype, 'v' type variable, 'a' dtype attribute
   uint8_t type_slot = 0;
+  bool wide = false;  // "T+": of a type variable, at least f32
 };
 struct Rule {
   static constexpr int kNames = 14, kTypes = 4;
@@ -149,6 +150,7 @@ struct Parser {
       p.type_slot = uint8_t(std::find(r.types, r.types + r.type_count, t) - r.types);
       if (p.type_slot == Rule::kTypes) bad_op("too many type variables");
       if (p.type_slot == r.type_count) r.types[r.type_count++] = t;
+      p.wide = take('+');
     } else {
       p.type = 'a';
       p.type_slot = attribute(t);
@@ -203,7 +205,8 @@ constexpr Rule compile(const OpDef& def) {
     r.out[i] = Parser{def, r, def.outputs.item[i].spec}.spec(true);
     bool typed = r.out[i].type != 'v';
     for (int j = 0; j < def.inputs.count; ++j)
-      typed |= r.in[j].type == 'v' && r.in[j].type_slot == r.out[i].type_slot && !(def.inputs.item[j].flags & optional);
+      typed |= r.in[j].type == 'v' && !r.in[j].wide && r.in[j].type_slot == r.out[i].type_slot &&
+               !(def.inputs.item[j].flags & optional);
     if (!typed) bad_op("an output has a dtype that nothing gives");
   }
   for (int i = 0; i < def.outputs.count; ++i)
@@ -231,9 +234,11 @@ constexpr Rule compile(const OpDef& def) {
     if (std::find(r.types, r.types + r.type_count, t.name) == r.types + r.type_count)
       bad_op(".types names a variable that no string has");
   auto batch = [&](const Spec& p) { return p.count == 1 && r.item[p.first].kind == Item::batch; };
-  r.elementwise = def.inputs.count && def.outputs.count == 1 && batch(r.out[0]) && r.out[0].type != 'a';
+  r.elementwise =
+      def.inputs.count && def.outputs.count == 1 && batch(r.out[0]) && r.out[0].type != 'a' && !r.out[0].wide;
   for (int i = 0; i < def.inputs.count; ++i)
-    r.elementwise &= batch(r.in[i]) && r.in[i].type == 'v' && !r.in[i].type_slot && !def.inputs.item[i].flags;
+    r.elementwise &=
+        batch(r.in[i]) && r.in[i].type == 'v' && !r.in[i].wide && !r.in[i].type_slot && !def.inputs.item[i].flags;
   for (auto& t : def.types)
     if (t.name == r.types[0]) r.first_type = t.mixing == promotes_to_float ? t.set & kFloat : t.set;
   return r;

@@ -238,7 +238,7 @@ bool InferCall::types() {
     if (p.type == 'a' && d != attrs.dtype(p.type_slot))
       return fail(name_of(j) + (" is " + dtype_text(d)) + ", but " + def.attributes[p.type_slot].name + " is " +
                   dtype_text(attrs.dtype(p.type_slot)) + ". Cast it");
-    if (p.type != 'v') continue;
+    if (p.type != 'v' || p.wide) continue;
     const TypeVar* var = nullptr;
     for (auto& v : def.types)
       if (r.types[p.type_slot] == v.name) var = &v;
@@ -258,9 +258,17 @@ bool InferCall::types() {
     if (!(set & set_of(u)))
       return fail(name_of(j) + (" is " + dtype_text(d)) + ", which " + def.name + " does not take. Cast it");
   }
+  for (int j = 0; j < count; ++j) {  // once the variables are known
+    const Spec& p = r.in[spec_of(j)];
+    if (!in[j] || !p.wide) continue;
+    DType want = at_least_f32(var_type[p.type_slot]);
+    if (in_type[j] != want)
+      return fail(name_of(j) + (" is " + dtype_text(in_type[j])) + ", needs " + dtype_text(want) + ". Cast it");
+  }
   for (int i = 0; i < out_count; ++i) {
     const Spec& p = r.out[std::min(i, def.outputs.count - 1)];
     out_type[i] = p.type == 'f' ? DType(p.type_slot) : p.type == 'a' ? attrs.dtype(p.type_slot) : var_type[p.type_slot];
+    if (p.wide) out_type[i] = at_least_f32(out_type[i]);
   }
   return true;
 }

@@ -13,6 +13,9 @@
 
 namespace oarlock::op {
 
+// What "T+" means: statistics of f16 and bf16 are kept in f32.
+inline DType at_least_f32(DType t) { return t == DType::f16 || t == DType::bf16 ? DType::f32 : t; }
+
 // All operands of one shape and dtype, an op of "[...]" strings only: shape and dtype follow without matching.
 inline bool infer_elementwise(const Rule& r, int count, const Shape* const* in, const DType* t, DType& out_type) {
   for (int j = 1; j < count; ++j)

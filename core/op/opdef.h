@@ -50,7 +50,7 @@ enum Flag {
 };
 struct Input {
   const char* name = nullptr;
-  const char* spec = nullptr;  // the shape string, "[..., M, K]"
+  const char* spec = nullptr;  // the shape string, "[..., M, K]"; "T+[...]": of T, but f32 for f16 and bf16
   int flags = 0;
   const char* range = nullptr;  // values of an integer input, "-V..V-1": documentation, check and test generator
 };

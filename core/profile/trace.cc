@@ -25,6 +25,7 @@ void read_settings() {
     else on.fetch_and(~uint32_t(sink), std::memory_order_relaxed);
   };
   set(kStops, setting::trace.load(std::memory_order_relaxed) != 0);
+  set(kAnomaly, setting::anomaly.load(std::memory_order_relaxed) != 0);
   set(kPlacementTime, setting::placement.load(std::memory_order_relaxed) != 0);
 }
 

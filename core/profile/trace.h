@@ -8,7 +8,7 @@
 namespace oarlock::trace {
 
 // kUnread: settings have changed since they were looked at here.
-enum Sink : uint32_t { kStops = 1, kProfile = 2, kPlacementTime = 4, kUnread = 8 };
+enum Sink : uint32_t { kStops = 1, kProfile = 2, kPlacementTime = 4, kUnread = 8, kAnomaly = 16 };
 // Which sinks are on. Zero almost always.
 extern std::atomic<uint32_t> on;
 inline uint32_t active() { return on.load(std::memory_order_relaxed); }

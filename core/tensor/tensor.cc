@@ -191,18 +191,55 @@ Tensor& Tensor::set_requires_grad(bool on) {
 }
 Tensor Tensor::grad() const {
   const TensorImpl& t = value(*this, "grad");
-  return t.autograd ? t.autograd->grad : Tensor();
+  if (!t.autograd) return {};
+  return t.autograd->kept ? *t.autograd->kept : t.autograd->grad;
 }
 void Tensor::set_grad(Tensor gradient) {
   value(*this, "set_grad");
   if (gradient.defined() && !(gradient.shape() == impl_->shape))
     throw Error(Code::invalid_argument, "set_grad: the gradient has shape " + oarlock::to_string(gradient.shape()) +
                                             ", the tensor " + oarlock::to_string(impl_->shape) + ".");
-  autograd_of(*impl_).grad = std::move(gradient);
+  Autograd& a = autograd_of(*impl_);
+  (a.kept ? *a.kept : a.grad) = std::move(gradient);
 }
 Tensor Tensor::detach() const {
   const TensorImpl& t = value(*this, "detach");
   return adopt(alias_tensor(t, t.shape, t.strides, 0));
+}
+void Tensor::set_data(const Tensor& from) {
+  value(*this, "set_data");
+  const TensorImpl& f = value(from, "set_data");
+  TensorImpl& t = *impl_;
+  if (&f == &t) return;
+  if (t.autograd && t.autograd->node)
+    throw Error(Code::invalid_argument,
+                "set_data: this tensor was computed from others; only leaves can be set. Use detach().");
+  if (t.requires_grad && !(set_of(f.dtype) & (kFloat | kComplex)))
+    throw Error(Code::invalid_argument, "set_data: this tensor requires a gradient, the new dtype is " +
+                                            std::string(oarlock::to_string(f.dtype)) +
+                                            "; only floating dtypes have gradients. Cast it.");
+  Storage *old = t.storage, *now = f.storage;
+  if (now) {
+    retain(now);
+    // Above every version that the tape may have seen of the old elements, or it would take these for those.
+    if (old && old != now) {
+      uint32_t seen = old->version.load(std::memory_order_relaxed);
+      if (now->version.load(std::memory_order_relaxed) <= seen) now->version.store(seen + 1, std::memory_order_relaxed);
+    }
+  }
+  t.dtype = f.dtype;
+  t.contiguous = f.contiguous;
+  t.storage = now;
+  t.device = f.device;
+  t.shape = f.shape;
+  std::copy_n(f.strides, f.shape.rank, t.strides);
+  t.view = f.view;
+  t.view.shape = reinterpret_cast<const int64_t*>(t.shape.d);
+  t.view.strides = t.strides;
+  if (old) release(old);
+  if (!t.autograd || !t.autograd->grad.defined()) return;
+  const TensorImpl& g = *t.autograd->grad.impl();
+  if (!(g.shape == t.shape) || g.dtype != t.dtype || g.device != t.device) t.autograd->grad = Tensor();
 }
 void Tensor::backward() const { oarlock::backward(std::span<const Tensor>(this, 1)); }
 

@@ -37,11 +37,6 @@ static void gradient(GradientCall& c) {
   Tensor share = divide(hit, sum(hit, axes, true));
   c.set(0, multiply(share, reshape(c.dout(0), kept)));
 }
-template <class Acc>
-static Acc lowest(DType t) {
-  if (set_of(t) & kFloat) return Acc(-INFINITY);
-  return set_of(t) & kUnsigned ? Acc(0) : Acc(-(int64_t(1) << (info(t).bits - 2)) * 2);
-}
 static void reference(KernelCall& c) {
   DType t = dtype(c.in(0));
   reduction_reference(

@@ -5,34 +5,12 @@
 
 #include <oarlock/base/op.h>
 
-#include "tests/ops/differences.h"
+#include "tests/ops/gradient_cases.h"
 
 namespace oarlock::test {
 namespace {
 
-using In = std::vector<Tensor>;
-struct GradientCase {
-  std::string name;  // the op, or "op, what about it"
-  Function f;
-  In inputs;
-};
-Function one(Tensor (*f)(const Tensor&)) {
-  return [f](const In& x) { return In{f(x[0])}; };
-}
-Function two(Tensor (*f)(const Tensor&, const Tensor&)) {
-  return [f](const In& x) { return In{f(x[0], x[1])}; };
-}
-Tensor r(const Shape& s, double low = -1, double high = 1) { return random_f64(s, 11, low, high); }
-Tensor q(const Shape& s, double low = -1, double high = 1) { return random_f64(s, 12, low, high); }
-// Values at least 0.1 apart, so that no step crosses a tie.
-Tensor apart(const Shape& s, double shift = 0) {
-  Tensor t = Tensor::empty(s, DType::f64);
-  int64_t n = t.element_count();
-  for (int64_t i = 0; i < n; ++i) t.data_as<double>()[i] = double(i * 7 % (n + (n % 7 == 0))) * 0.3 - 1 + shift;
-  return t;
-}
-
-std::vector<GradientCase> cases() {
+std::vector<GradientCase> own_cases() {
   Tensor labels = Tensor::of<int64_t>({2, 0, 1, 1}, {4}), rows = Tensor::of<int64_t>({3, -1, 0, 3, 1, 1}, {2, 3});
   Tensor condition = Tensor::of<bool>({true, false, true}, {3, 1}), seed = Tensor::of<int64_t>({5, 9}, {2});
   return {
@@ -169,6 +147,12 @@ std::vector<GradientCase> cases() {
        },
        {r({0}), q({2})}},
   };
+}
+
+std::vector<GradientCase> cases() {
+  std::vector<GradientCase> all = own_cases();
+  for (auto& more : {nn_gradient_cases()}) all.insert(all.end(), more.begin(), more.end());
+  return all;
 }
 
 class Gradient : public testing::TestWithParam<GradientCase> {};

@@ -38,6 +38,85 @@ OAR_EXPORT oar_status_t OAR_CALL oar_arange(int64_t length, const oar_arange_opt
  * T: any dtype */
 OAR_EXPORT oar_status_t OAR_CALL oar_assign(oar_tensor_t* target, oar_tensor_t* value);
 
+/* Mean of each window that slides over the axes behind [N, C]. count_include_pad: over the elements and the
+ *   padding, which is 0, else over the elements alone; what ceil_mode lets a window reach over the padding is never
+ *   counted. A window without anything to count gives 0. The rest is as of max_pool.
+ * x [N, C, *D] -> out [N, C, *E]
+ * T: floats
+ * kernel: integers; 1 to 2147483647 */
+typedef struct oar_avg_pool_options {
+  uint32_t struct_size;
+  const int64_t* stride;                 /* integers; 1 to 2147483647; default 1 everywhere */
+  size_t n_stride;
+  const int64_t* padding;                /* integers; 0 to 2147483647; default 0 everywhere */
+  size_t n_padding;
+  const int64_t* dilation;               /* integers; 1 to 2147483647; default 1 everywhere */
+  size_t n_dilation;
+  int32_t ceil_mode;                     /* true or false; default false */
+  int32_t count_include_pad;             /* true or false; default false */
+} oar_avg_pool_options_t;
+#define OAR_AVG_POOL_OPTIONS_INIT { sizeof(oar_avg_pool_options_t), NULL, 0, NULL, 0, NULL, 0, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_avg_pool(oar_tensor_t* x, const int64_t* kernel, size_t n_kernel,
+    const oar_avg_pool_options_t* options, oar_tensor_t** out_out);
+
+/* The gradient of avg_pool with respect to x, linear in dy: each element gets its share of every window that
+ *   counted it. size: of x behind [N, C]. The other attributes are those of avg_pool.
+ * dy [N, C, *E] -> dx [N, C, *size]
+ * T: floats
+ * size: sizes
+ * kernel: integers; 1 to 2147483647 */
+typedef struct oar_avg_pool_gradient_options {
+  uint32_t struct_size;
+  const int64_t* stride;                 /* integers; 1 to 2147483647; default 1 everywhere */
+  size_t n_stride;
+  const int64_t* padding;                /* integers; 0 to 2147483647; default 0 everywhere */
+  size_t n_padding;
+  const int64_t* dilation;               /* integers; 1 to 2147483647; default 1 everywhere */
+  size_t n_dilation;
+  int32_t ceil_mode;                     /* true or false; default false */
+  int32_t count_include_pad;             /* true or false; default false */
+} oar_avg_pool_gradient_options_t;
+#define OAR_AVG_POOL_GRADIENT_OPTIONS_INIT { sizeof(oar_avg_pool_gradient_options_t), NULL, 0, NULL, 0, NULL, 0, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_avg_pool_gradient(oar_tensor_t* dy, const int64_t* size, size_t n_size,
+    const int64_t* kernel, size_t n_kernel, const oar_avg_pool_gradient_options_t* options,
+    oar_tensor_t** out_dx);
+
+/* (x - mean) / sqrt(variance + epsilon) * scale + bias, for each channel; no scale is 1, no bias 0. When training,
+ *   mean and variance (over n, not n - 1) are those of x, and the new running statistics are momentum * old + (1 -
+ *   momentum) * those; else they are the running statistics, which stay. They stay, too, where a channel has no
+ *   elements. Computed in at least f32.
+ * x [N, C, *D], running_mean P[C] (constant), running_var P[C] (constant), scale P[C] (optional), bias P[C]
+ *   (optional) -> out [N, C, *D], new_mean P[C], new_var P[C], mean T+[C] (hidden), inverse_std T+[C] (hidden)
+ * T: floats
+ * P: floats */
+typedef struct oar_batch_norm_options {
+  uint32_t struct_size;
+  int32_t training;                      /* true or false; default true */
+  double momentum;                       /* number; 0 to 1; default 0.9 */
+  double epsilon;                        /* number; at least 0; default 1e-05 */
+} oar_batch_norm_options_t;
+#define OAR_BATCH_NORM_OPTIONS_INIT { sizeof(oar_batch_norm_options_t), 1, 0.9, 1e-05 }
+OAR_EXPORT oar_status_t OAR_CALL oar_batch_norm(oar_tensor_t* x, oar_tensor_t* running_mean,
+    oar_tensor_t* running_var, oar_tensor_t* scale, oar_tensor_t* bias,
+    const oar_batch_norm_options_t* options, oar_tensor_t** out_out, oar_tensor_t** out_new_mean,
+    oar_tensor_t** out_new_var);
+
+/* The gradients of batch_norm's result with respect to x, scale and bias, from the mean and the inverse deviation 1
+ *   / sqrt(variance + epsilon) that it used. When training these depend on x, else they don't. Computed in at least
+ *   f32.
+ * dy [N, C, *D], x [N, C, *D], mean T+[C], inverse_std T+[C], scale P[C] (optional) -> dx [N, C, *D], dscale T+[C],
+ *   dbias T+[C]
+ * T: floats
+ * P: floats */
+typedef struct oar_batch_norm_gradient_options {
+  uint32_t struct_size;
+  int32_t training;                      /* true or false; default true */
+} oar_batch_norm_gradient_options_t;
+#define OAR_BATCH_NORM_GRADIENT_OPTIONS_INIT { sizeof(oar_batch_norm_gradient_options_t), 1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_batch_norm_gradient(oar_tensor_t* dy, oar_tensor_t* x, oar_tensor_t* mean,
+    oar_tensor_t* inverse_std, oar_tensor_t* scale, const oar_batch_norm_gradient_options_t* options,
+    oar_tensor_t** out_dx, oar_tensor_t** out_dscale, oar_tensor_t** out_dbias);
+
 /* x in another dtype. Float to integer truncates toward zero; out of range it saturates, and NaN becomes 0, on
  *   every device alike. Integer to integer wraps. To a float: to nearest, ties to even. To bool: x != 0.
  * x [*S] -> out dtype[*S]
@@ -55,6 +134,63 @@ typedef struct oar_concat_options {
 #define OAR_CONCAT_OPTIONS_INIT { sizeof(oar_concat_options_t), 0 }
 OAR_EXPORT oar_status_t OAR_CALL oar_concat(oar_tensor_t* const* xs, size_t n_xs,
     const oar_concat_options_t* options, oar_tensor_t** out_out);
+
+/* Convolution (cross-correlation: the window is not turned) over the axes behind [N, C], any number of them, padded
+ *   with zeros. padding: an entry for each axis pads both ends; two for each axis are all beginnings, then all
+ *   ends; one entry is for all. Group g of the outputs reads group g of the channels.
+ * x [N, C, *D], w [O, C/groups, *K], bias [O] (optional) -> out [N, O, *E]
+ * T: floats */
+typedef struct oar_conv_options {
+  uint32_t struct_size;
+  const int64_t* stride;                 /* integers; 1 to 2147483647; default 1 everywhere */
+  size_t n_stride;
+  const int64_t* padding;                /* integers; 0 to 2147483647; default 0 everywhere */
+  size_t n_padding;
+  const int64_t* dilation;               /* integers; 1 to 2147483647; default 1 everywhere */
+  size_t n_dilation;
+  int64_t groups;                        /* integer; at least 1; default 1 */
+} oar_conv_options_t;
+#define OAR_CONV_OPTIONS_INIT { sizeof(oar_conv_options_t), NULL, 0, NULL, 0, NULL, 0, 1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_conv(oar_tensor_t* x, oar_tensor_t* w, oar_tensor_t* bias,
+    const oar_conv_options_t* options, oar_tensor_t** out_out);
+
+/* The gradient of conv with respect to x, linear in dy and in w; a transposed convolution. size: of x behind [N,
+ *   C]. The other attributes are those of conv.
+ * dy [N, O, *E], w [O, C, *K] -> dx [N, C*groups, *size]
+ * T: floats
+ * size: sizes */
+typedef struct oar_conv_input_gradient_options {
+  uint32_t struct_size;
+  const int64_t* stride;                 /* integers; 1 to 2147483647; default 1 everywhere */
+  size_t n_stride;
+  const int64_t* padding;                /* integers; 0 to 2147483647; default 0 everywhere */
+  size_t n_padding;
+  const int64_t* dilation;               /* integers; 1 to 2147483647; default 1 everywhere */
+  size_t n_dilation;
+  int64_t groups;                        /* integer; at least 1; default 1 */
+} oar_conv_input_gradient_options_t;
+#define OAR_CONV_INPUT_GRADIENT_OPTIONS_INIT { sizeof(oar_conv_input_gradient_options_t), NULL, 0, NULL, 0, NULL, 0, 1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_conv_input_gradient(oar_tensor_t* dy, oar_tensor_t* w, const int64_t* size,
+    size_t n_size, const oar_conv_input_gradient_options_t* options, oar_tensor_t** out_dx);
+
+/* The gradient of conv with respect to w, linear in dy and in x. size: of w behind [O, C/groups]. The other
+ *   attributes are those of conv.
+ * dy [N, O, *E], x [N, C, *D] -> dw [O, C/groups, *size]
+ * T: floats
+ * size: sizes */
+typedef struct oar_conv_weight_gradient_options {
+  uint32_t struct_size;
+  const int64_t* stride;                 /* integers; 1 to 2147483647; default 1 everywhere */
+  size_t n_stride;
+  const int64_t* padding;                /* integers; 0 to 2147483647; default 0 everywhere */
+  size_t n_padding;
+  const int64_t* dilation;               /* integers; 1 to 2147483647; default 1 everywhere */
+  size_t n_dilation;
+  int64_t groups;                        /* integer; at least 1; default 1 */
+} oar_conv_weight_gradient_options_t;
+#define OAR_CONV_WEIGHT_GRADIENT_OPTIONS_INIT { sizeof(oar_conv_weight_gradient_options_t), NULL, 0, NULL, 0, NULL, 0, 1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_conv_weight_gradient(oar_tensor_t* dy, oar_tensor_t* x, const int64_t* size,
+    size_t n_size, const oar_conv_weight_gradient_options_t* options, oar_tensor_t** out_dw);
 
 /* The same elements in memory of their own, row-major. Reads any strides: it is how views become whole.
  * x [*S] -> out [*S]
@@ -213,6 +349,27 @@ typedef struct oar_max_options {
 } oar_max_options_t;
 #define OAR_MAX_OPTIONS_INIT { sizeof(oar_max_options_t), NULL, 0, 0 }
 OAR_EXPORT oar_status_t OAR_CALL oar_max(oar_tensor_t* x, const oar_max_options_t* options, oar_tensor_t** out_out);
+
+/* Greatest element of each window that slides over the axes behind [N, C]; NaN if one is there. Padding never wins:
+ *   a window of padding alone gives -infinity, or the lowest integer. padding: as of conv. ceil_mode: a last window
+ *   may reach over the end, unless it starts in the padding behind x. The gradient goes to the first of equal
+ *   elements. indices: places in x, row-major; x's number of elements for a window of padding alone.
+ * x [N, C, *D] -> out [N, C, *E], indices i64[N, C, *E] (hidden)
+ * T: integers and floats
+ * kernel: integers; 1 to 2147483647 */
+typedef struct oar_max_pool_options {
+  uint32_t struct_size;
+  const int64_t* stride;                 /* integers; 1 to 2147483647; default 1 everywhere */
+  size_t n_stride;
+  const int64_t* padding;                /* integers; 0 to 2147483647; default 0 everywhere */
+  size_t n_padding;
+  const int64_t* dilation;               /* integers; 1 to 2147483647; default 1 everywhere */
+  size_t n_dilation;
+  int32_t ceil_mode;                     /* true or false; default false */
+} oar_max_pool_options_t;
+#define OAR_MAX_POOL_OPTIONS_INIT { sizeof(oar_max_pool_options_t), NULL, 0, NULL, 0, NULL, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_max_pool(oar_tensor_t* x, const int64_t* kernel, size_t n_kernel,
+    const oar_max_pool_options_t* options, oar_tensor_t** out_out);
 
 /* The greater of a and b; NaN if either is. Where they are equal both get half of the gradient.
  * a [...], b [...] -> out [...]

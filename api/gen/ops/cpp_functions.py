@@ -72,7 +72,7 @@ def header(ops):
              "// Every op as a function. Any thread; operands of one call live on one device. Errors are thrown (Error): shapes and",
              "// dtypes that do not fit, attributes out of bounds, no memory. In the shape strings, upper case stands for sizes that",
              '// must agree, lower case for attributes, "..." for sizes that broadcast, "*S" for any number of sizes; T, where no',
-             "// dtype is written, is one dtype for all.",
+             "// dtype is written, is one dtype for all; T+ is T, but f32 for f16 and bf16.",
              "#pragma once", "#include <cstdint>", "#include <optional>", "#include <string_view>", "#include <vector>", "",
              "#include <oarlock/base/list.h>", "#include <oarlock/base/tensor.h>", "", "namespace oarlock {", ""]
     for op in ops:

@@ -56,6 +56,50 @@ oar_status_t OAR_CALL oar_assign(oar_tensor_t* target, oar_tensor_t* value) {
   return call(op::id::assign, in, 2, nullptr, 0, nullptr, 0);
 }
 
+oar_status_t OAR_CALL oar_avg_pool(oar_tensor_t* x, const int64_t* kernel, size_t n_kernel,
+    const oar_avg_pool_options_t* options, oar_tensor_t** out_out) {
+  oar_avg_pool_options_t o = OAR_AVG_POOL_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {given(integers(kernel, n_kernel)), integers(o.stride, o.n_stride), integers(o.padding, o.n_padding), integers(o.dilation, o.n_dilation), op::attr_flag(o.ceil_mode != 0), op::attr_flag(o.count_include_pad != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::avg_pool, in, 1, attrs, 6, out, 1);
+}
+
+oar_status_t OAR_CALL oar_avg_pool_gradient(oar_tensor_t* dy, const int64_t* size, size_t n_size,
+    const int64_t* kernel, size_t n_kernel, const oar_avg_pool_gradient_options_t* options,
+    oar_tensor_t** out_dx) {
+  oar_avg_pool_gradient_options_t o = OAR_AVG_POOL_GRADIENT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {dy};
+  const oar_attr_t attrs[] = {given(integers(size, n_size)), given(integers(kernel, n_kernel)), integers(o.stride, o.n_stride), integers(o.padding, o.n_padding), integers(o.dilation, o.n_dilation), op::attr_flag(o.ceil_mode != 0), op::attr_flag(o.count_include_pad != 0)};
+  oar_tensor_t** const out[] = {out_dx};
+  return call(op::id::avg_pool_gradient, in, 1, attrs, 7, out, 1);
+}
+
+oar_status_t OAR_CALL oar_batch_norm(oar_tensor_t* x, oar_tensor_t* running_mean,
+    oar_tensor_t* running_var, oar_tensor_t* scale, oar_tensor_t* bias,
+    const oar_batch_norm_options_t* options, oar_tensor_t** out_out, oar_tensor_t** out_new_mean,
+    oar_tensor_t** out_new_var) {
+  oar_batch_norm_options_t o = OAR_BATCH_NORM_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, running_mean, running_var, scale, bias};
+  const oar_attr_t attrs[] = {op::attr_flag(o.training != 0), op::attr_real(o.momentum), op::attr_real(o.epsilon)};
+  oar_tensor_t** const out[] = {out_out, out_new_mean, out_new_var};
+  return call(op::id::batch_norm, in, 5, attrs, 3, out, 3);
+}
+
+oar_status_t OAR_CALL oar_batch_norm_gradient(oar_tensor_t* dy, oar_tensor_t* x, oar_tensor_t* mean,
+    oar_tensor_t* inverse_std, oar_tensor_t* scale, const oar_batch_norm_gradient_options_t* options,
+    oar_tensor_t** out_dx, oar_tensor_t** out_dscale, oar_tensor_t** out_dbias) {
+  oar_batch_norm_gradient_options_t o = OAR_BATCH_NORM_GRADIENT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {dy, x, mean, inverse_std, scale};
+  const oar_attr_t attrs[] = {op::attr_flag(o.training != 0)};
+  oar_tensor_t** const out[] = {out_dx, out_dscale, out_dbias};
+  return call(op::id::batch_norm_gradient, in, 5, attrs, 1, out, 3);
+}
+
 oar_status_t OAR_CALL oar_cast(oar_tensor_t* x, uint32_t dtype, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   const oar_attr_t attrs[] = {c::dtype(dtype)};
@@ -70,6 +114,36 @@ oar_status_t OAR_CALL oar_concat(oar_tensor_t* const* xs, size_t n_xs,
   const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::concat, xs, n_xs, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_conv(oar_tensor_t* x, oar_tensor_t* w, oar_tensor_t* bias,
+    const oar_conv_options_t* options, oar_tensor_t** out_out) {
+  oar_conv_options_t o = OAR_CONV_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, w, bias};
+  const oar_attr_t attrs[] = {integers(o.stride, o.n_stride), integers(o.padding, o.n_padding), integers(o.dilation, o.n_dilation), op::attr_integer(o.groups)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::conv, in, 3, attrs, 4, out, 1);
+}
+
+oar_status_t OAR_CALL oar_conv_input_gradient(oar_tensor_t* dy, oar_tensor_t* w, const int64_t* size,
+    size_t n_size, const oar_conv_input_gradient_options_t* options, oar_tensor_t** out_dx) {
+  oar_conv_input_gradient_options_t o = OAR_CONV_INPUT_GRADIENT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {dy, w};
+  const oar_attr_t attrs[] = {given(integers(size, n_size)), integers(o.stride, o.n_stride), integers(o.padding, o.n_padding), integers(o.dilation, o.n_dilation), op::attr_integer(o.groups)};
+  oar_tensor_t** const out[] = {out_dx};
+  return call(op::id::conv_input_gradient, in, 2, attrs, 5, out, 1);
+}
+
+oar_status_t OAR_CALL oar_conv_weight_gradient(oar_tensor_t* dy, oar_tensor_t* x, const int64_t* size,
+    size_t n_size, const oar_conv_weight_gradient_options_t* options, oar_tensor_t** out_dw) {
+  oar_conv_weight_gradient_options_t o = OAR_CONV_WEIGHT_GRADIENT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {dy, x};
+  const oar_attr_t attrs[] = {given(integers(size, n_size)), integers(o.stride, o.n_stride), integers(o.padding, o.n_padding), integers(o.dilation, o.n_dilation), op::attr_integer(o.groups)};
+  oar_tensor_t** const out[] = {out_dw};
+  return call(op::id::conv_weight_gradient, in, 2, attrs, 5, out, 1);
 }
 
 oar_status_t OAR_CALL oar_copy(oar_tensor_t* x, oar_tensor_t** out_out) {
@@ -227,6 +301,16 @@ oar_status_t OAR_CALL oar_max(oar_tensor_t* x, const oar_max_options_t* options,
   const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::max, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_max_pool(oar_tensor_t* x, const int64_t* kernel, size_t n_kernel,
+    const oar_max_pool_options_t* options, oar_tensor_t** out_out) {
+  oar_max_pool_options_t o = OAR_MAX_POOL_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {given(integers(kernel, n_kernel)), integers(o.stride, o.n_stride), integers(o.padding, o.n_padding), integers(o.dilation, o.n_dilation), op::attr_flag(o.ceil_mode != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::max_pool, in, 1, attrs, 5, out, 1);
 }
 
 oar_status_t OAR_CALL oar_maximum(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {

@@ -225,6 +225,54 @@ TEST(Dispatch, ManyThreadsAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
+// Elementwise calls see operands that lie dense in another order of axes as row-major, and answer in that order.
+TEST(Order, ChannelsLastGoesThroughElementwiseCalls) {
+  Tensor base = reshape(arange(2 * 3 * 4 * 5), {2, 4, 5, 3});  // N, H, W, C in memory
+  Tensor x = permute(cast(base, DType::f32), {0, 3, 1, 2});
+  ASSERT_EQ(x.strides()[1], 1);
+  Tensor bias = reshape(cast(arange(3), DType::f32), {3, 1, 1});
+  for (Tensor y : {x + x, x * 2.0, x + bias, bias - x, maximum(x, x), exp(x), cast(x, DType::f64)}) {
+    ASSERT_EQ(y.shape(), x.shape());
+    EXPECT_TRUE(std::equal(x.strides(), x.strides() + 4, y.strides()));
+  }
+  Tensor got = (bias - x * x).contiguous(), want = bias - x.contiguous() * x.contiguous();
+  ASSERT_TRUE(want.is_contiguous());
+  EXPECT_TRUE(std::equal(want.data_as<float>(), want.data_as<float>() + 120, got.data_as<float>()));
+  // A select of two dtypes, with a mask in the same order.
+  Tensor mask = less(x, full({}, 50, DType::f32));
+  Tensor chosen = where(mask, x, bias);
+  EXPECT_EQ(chosen.strides()[1], 1);
+  EXPECT_EQ(slice(chosen, {1, 2, 3, 4}, {1, 1, 1, 1}).item(), 2);
+}
+
+TEST(Order, DisagreementsAndGapsGiveRowMajor) {
+  Tensor a = reshape(cast(arange(12), DType::f32), {3, 4});
+  Tensor t = matrix_transpose(a), b = reshape(cast(arange(12), DType::f32), {4, 3});
+  EXPECT_EQ((t + t).strides()[0], 1);
+  EXPECT_TRUE((t + b).is_contiguous());
+  Tensor gap = slice(permute(reshape(a, {2, 3, 2}), {2, 1, 0}), {0, 0, 0}, {2, 2, 2});
+  EXPECT_TRUE((gap * 2.0).is_contiguous());
+  EXPECT_EQ(slice(gap * 2.0, {1, 1, 1}, {1, 1, 1}).item(), 18);
+  // Repeated by a stride of 0: not dense.
+  EXPECT_TRUE((expand(reshape(a, {12, 1}), {12, 2}) + 1.0).is_contiguous());
+}
+
+TEST(Order, AxesOfOneDisturbNothing) {
+  Tensor x = permute(reshape(cast(arange(12), DType::f32), {1, 3, 1, 4}), {0, 3, 2, 1});  // [1, 4, 1, 3]
+  Tensor y = x + x;
+  EXPECT_EQ(y.strides()[1], 1);
+  EXPECT_EQ(y.strides()[3], 4);
+  EXPECT_EQ(slice(y, {0, 3, 0, 2}, {1, 1, 1, 1}).item(), 22);
+}
+
+TEST(Order, ALeafOwnsAGradientThatLiesAsItDoes) {
+  Tensor w = full({3, 4}, 2, DType::f32).set_requires_grad();
+  Tensor x = matrix_transpose(reshape(cast(arange(12), DType::f32), {4, 3}));
+  sum(w * x * x).backward();
+  EXPECT_TRUE(w.grad().is_contiguous());
+  EXPECT_EQ(w.grad().data_as<float>()[1], 9);  // x[0][1] is 3
+}
+
 TEST(Dispatch, ShapesOfRank16AndOverflow) {
   Shape s;
   for (int i = 0; i < 16; ++i) s.push(i == 3 ? 2 : 1);

@@ -2,7 +2,7 @@
 // Every op as a function. Any thread; operands of one call live on one device. Errors are thrown (Error): shapes and
 // dtypes that do not fit, attributes out of bounds, no memory. In the shape strings, upper case stands for sizes that
 // must agree, lower case for attributes, "..." for sizes that broadcast, "*S" for any number of sizes; T, where no
-// dtype is written, is one dtype for all.
+// dtype is written, is one dtype for all; T+ is T, but f32 for f16 and bf16.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -30,6 +30,66 @@ OAR_EXPORT Tensor arange(Dim length, DType dtype = DType::i64);
 // T: any dtype
 OAR_EXPORT void assign(const Tensor& target, const Tensor& value);
 
+// Mean of each window that slides over the axes behind [N, C]. count_include_pad: over the elements and the padding,
+//   which is 0, else over the elements alone; what ceil_mode lets a window reach over the padding is never counted. A
+//   window without anything to count gives 0. The rest is as of max_pool.
+// x [N, C, *D] -> out [N, C, *E]
+// T: floats
+// kernel: integers; 1 to 2147483647
+// stride: integers; 1 to 2147483647; default 1 everywhere
+// padding: integers; 0 to 2147483647; default 0 everywhere
+// dilation: integers; 1 to 2147483647; default 1 everywhere
+// ceil_mode: true or false; default false
+// count_include_pad: true or false; default false
+OAR_EXPORT Tensor avg_pool(const Tensor& x, Integers kernel, Integers stride = {}, Integers padding = {},
+    Integers dilation = {}, bool ceil_mode = false, bool count_include_pad = false);
+
+// The gradient of avg_pool with respect to x, linear in dy: each element gets its share of every window that counted
+//   it. size: of x behind [N, C]. The other attributes are those of avg_pool.
+// dy [N, C, *E] -> dx [N, C, *size]
+// T: floats
+// size: sizes
+// kernel: integers; 1 to 2147483647
+// stride: integers; 1 to 2147483647; default 1 everywhere
+// padding: integers; 0 to 2147483647; default 0 everywhere
+// dilation: integers; 1 to 2147483647; default 1 everywhere
+// ceil_mode: true or false; default false
+// count_include_pad: true or false; default false
+OAR_EXPORT Tensor avg_pool_gradient(const Tensor& dy, const Shape& size, Integers kernel, Integers stride = {},
+    Integers padding = {}, Integers dilation = {}, bool ceil_mode = false, bool count_include_pad = false);
+
+// (x - mean) / sqrt(variance + epsilon) * scale + bias, for each channel; no scale is 1, no bias 0. When training,
+//   mean and variance (over n, not n - 1) are those of x, and the new running statistics are momentum * old + (1 -
+//   momentum) * those; else they are the running statistics, which stay. They stay, too, where a channel has no
+//   elements. Computed in at least f32.
+// x [N, C, *D], running_mean P[C] (constant), running_var P[C] (constant), scale P[C] (optional), bias P[C]
+//   (optional) -> out [N, C, *D], new_mean P[C], new_var P[C], mean T+[C] (hidden), inverse_std T+[C] (hidden)
+// T: floats
+// P: floats
+// training: true or false; default true
+// momentum: number; 0 to 1; default 0.9
+// epsilon: number; at least 0; default 1e-05
+struct BatchNormResult {
+  Tensor out, new_mean, new_var;
+};
+OAR_EXPORT BatchNormResult batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
+    const Tensor& scale = {}, const Tensor& bias = {}, bool training = true, double momentum = 0.9,
+    double epsilon = 1e-05);
+
+// The gradients of batch_norm's result with respect to x, scale and bias, from the mean and the inverse deviation 1 /
+//   sqrt(variance + epsilon) that it used. When training these depend on x, else they don't. Computed in at least
+//   f32.
+// dy [N, C, *D], x [N, C, *D], mean T+[C], inverse_std T+[C], scale P[C] (optional) -> dx [N, C, *D], dscale T+[C],
+//   dbias T+[C]
+// T: floats
+// P: floats
+// training: true or false; default true
+struct BatchNormGradientResult {
+  Tensor dx, dscale, dbias;
+};
+OAR_EXPORT BatchNormGradientResult batch_norm_gradient(const Tensor& dy, const Tensor& x, const Tensor& mean,
+    const Tensor& inverse_std, const Tensor& scale = {}, bool training = true);
+
 // x in another dtype. Float to integer truncates toward zero; out of range it saturates, and NaN becomes 0, on every
 //   device alike. Integer to integer wraps. To a float: to nearest, ties to even. To bool: x != 0.
 // x [*S] -> out dtype[*S]
@@ -42,6 +102,42 @@ OAR_EXPORT Tensor cast(const Tensor& x, DType dtype);
 // T: any dtype; mixed dtypes promote
 // axis: axis; default 0
 OAR_EXPORT Tensor concat(Tensors xs, int64_t axis = 0);
+
+// Convolution (cross-correlation: the window is not turned) over the axes behind [N, C], any number of them, padded
+//   with zeros. padding: an entry for each axis pads both ends; two for each axis are all beginnings, then all ends;
+//   one entry is for all. Group g of the outputs reads group g of the channels.
+// x [N, C, *D], w [O, C/groups, *K], bias [O] (optional) -> out [N, O, *E]
+// T: floats
+// stride: integers; 1 to 2147483647; default 1 everywhere
+// padding: integers; 0 to 2147483647; default 0 everywhere
+// dilation: integers; 1 to 2147483647; default 1 everywhere
+// groups: integer; at least 1; default 1
+OAR_EXPORT Tensor conv(const Tensor& x, const Tensor& w, const Tensor& bias = {}, Integers stride = {},
+    Integers padding = {}, Integers dilation = {}, int64_t groups = 1);
+
+// The gradient of conv with respect to x, linear in dy and in w; a transposed convolution. size: of x behind [N, C].
+//   The other attributes are those of conv.
+// dy [N, O, *E], w [O, C, *K] -> dx [N, C*groups, *size]
+// T: floats
+// size: sizes
+// stride: integers; 1 to 2147483647; default 1 everywhere
+// padding: integers; 0 to 2147483647; default 0 everywhere
+// dilation: integers; 1 to 2147483647; default 1 everywhere
+// groups: integer; at least 1; default 1
+OAR_EXPORT Tensor conv_input_gradient(const Tensor& dy, const Tensor& w, const Shape& size, Integers stride = {},
+    Integers padding = {}, Integers dilation = {}, int64_t groups = 1);
+
+// The gradient of conv with respect to w, linear in dy and in x. size: of w behind [O, C/groups]. The other
+//   attributes are those of conv.
+// dy [N, O, *E], x [N, C, *D] -> dw [O, C/groups, *size]
+// T: floats
+// size: sizes
+// stride: integers; 1 to 2147483647; default 1 everywhere
+// padding: integers; 0 to 2147483647; default 0 everywhere
+// dilation: integers; 1 to 2147483647; default 1 everywhere
+// groups: integer; at least 1; default 1
+OAR_EXPORT Tensor conv_weight_gradient(const Tensor& dy, const Tensor& x, const Shape& size, Integers stride = {},
+    Integers padding = {}, Integers dilation = {}, int64_t groups = 1);
 
 // The same elements in memory of their own, row-major. Reads any strides: it is how views become whole.
 // x [*S] -> out [*S]
@@ -168,6 +264,20 @@ OAR_EXPORT Tensor matrix_transpose(const Tensor& x);
 // axes: axes; none means all
 // keepdims: true or false; default false
 OAR_EXPORT Tensor max(const Tensor& x, Integers axes = {}, bool keepdims = false);
+
+// Greatest element of each window that slides over the axes behind [N, C]; NaN if one is there. Padding never wins: a
+//   window of padding alone gives -infinity, or the lowest integer. padding: as of conv. ceil_mode: a last window may
+//   reach over the end, unless it starts in the padding behind x. The gradient goes to the first of equal elements.
+//   indices: places in x, row-major; x's number of elements for a window of padding alone.
+// x [N, C, *D] -> out [N, C, *E], indices i64[N, C, *E] (hidden)
+// T: integers and floats
+// kernel: integers; 1 to 2147483647
+// stride: integers; 1 to 2147483647; default 1 everywhere
+// padding: integers; 0 to 2147483647; default 0 everywhere
+// dilation: integers; 1 to 2147483647; default 1 everywhere
+// ceil_mode: true or false; default false
+OAR_EXPORT Tensor max_pool(const Tensor& x, Integers kernel, Integers stride = {}, Integers padding = {},
+    Integers dilation = {}, bool ceil_mode = false);
 
 // The greater of a and b; NaN if either is. Where they are equal both get half of the gradient.
 // a [...], b [...] -> out [...]

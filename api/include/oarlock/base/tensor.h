@@ -89,6 +89,11 @@ class OAR_EXPORT Tensor {
   Tensor grad() const;                        // no value until backward reached it
   void set_grad(Tensor gradient);
   Tensor detach() const;  // the same elements, not recorded
+  // From now on this tensor, through every handle of it, has the elements, dtype, shape, strides and device of `from` and
+  // shares its storage: how parameters change device or dtype while optimisers keep their handles. Leaf tensors only; the
+  // gradient is dropped unless it has the new shape, dtype and device. A gradient recorded before that would read the old
+  // elements is an error. No other thread may use the tensor meanwhile.
+  void set_data(const Tensor& from);
   void backward() const;  // of a single element: gradient 1
 
   TensorImpl* impl() const { return impl_; }
