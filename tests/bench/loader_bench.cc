@@ -20,7 +20,8 @@ struct Single : data::Dataset {  // hides get_batch
 };
 
 double images_per_second(std::shared_ptr<const data::Dataset> dataset, int workers) {
-  data::DataLoader loader(dataset, {.batch_size = 64, .shuffle = true, .num_workers = workers, .prefetch = 4, .seed = 1});
+  data::DataLoader loader(dataset,
+                          {.batch_size = 64, .shuffle = true, .num_workers = workers, .prefetch = 4, .seed = 1});
   double best = 0;
   for (int epoch = 0; epoch < 5; ++epoch) {
     auto begin = std::chrono::steady_clock::now();

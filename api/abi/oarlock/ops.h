@@ -249,8 +249,9 @@ OAR_EXPORT oar_status_t OAR_CALL oar_avg_pool_gradient(oar_tensor_t* dy, const i
  *   mean and variance (over n, not n - 1) are those of x, and the new running statistics are momentum * old + (1 -
  *   momentum) * those; else they are the running statistics, which stay. They stay, too, where a channel has no
  *   elements. Computed in at least f32.
- * x [N, C, *D], running_mean P[C] (constant), running_var P[C] (constant), scale P[C] (optional), bias P[C]
- *   (optional) -> out [N, C, *D], new_mean P[C], new_var P[C], mean T+[C] (hidden), inverse_std T+[C] (hidden)
+ * x [N, C, *D], running_mean P[C] (constant), running_var P[C] (constant, values positive), scale P[C] (optional),
+ *   bias P[C] (optional) -> out [N, C, *D], new_mean P[C], new_var P[C], mean T+[C] (hidden), inverse_std T+[C]
+ *   (hidden)
  * T: floats
  * P: floats */
 typedef struct oar_batch_norm_options {
@@ -268,8 +269,8 @@ OAR_EXPORT oar_status_t OAR_CALL oar_batch_norm(oar_tensor_t* x, oar_tensor_t* r
 /* The gradients of batch_norm's result with respect to x, scale and bias, from the mean and the inverse deviation 1
  *   / sqrt(variance + epsilon) that it used. When training these depend on x, else they don't. Computed in at least
  *   f32.
- * dy [N, C, *D], x [N, C, *D], mean T+[C], inverse_std T+[C], scale P[C] (optional) -> dx [N, C, *D], dscale T+[C],
- *   dbias T+[C]
+ * dy [N, C, *D], x [N, C, *D], mean T+[C], inverse_std T+[C] (values positive), scale P[C] (optional) -> dx [N, C,
+ *   *D], dscale T+[C], dbias T+[C]
  * T: floats
  * P: floats */
 typedef struct oar_batch_norm_gradient_options {
