@@ -106,6 +106,7 @@ namespace matmul_ { extern const OpDef def; }
 namespace matrix_transpose_ { extern const OpDef def; }
 namespace max_ { extern const OpDef def; }
 namespace max_pool_ { extern const OpDef def; }
+namespace max_pool_gradient_ { extern const OpDef def; }
 namespace maximum_ { extern const OpDef def; }
 namespace mean_ { extern const OpDef def; }
 namespace median_ { extern const OpDef def; }
@@ -134,6 +135,7 @@ namespace random_permutation_ { extern const OpDef def; }
 namespace random_uniform_ { extern const OpDef def; }
 namespace reciprocal_ { extern const OpDef def; }
 namespace relu_ { extern const OpDef def; }
+namespace relu_gradient_ { extern const OpDef def; }
 namespace remainder_ { extern const OpDef def; }
 namespace repeat_ { extern const OpDef def; }
 namespace reshape_ { extern const OpDef def; }
@@ -286,6 +288,7 @@ std::span<const OpDef* const> builtin_ops() {
       &matrix_transpose_::def,
       &max_::def,
       &max_pool_::def,
+      &max_pool_gradient_::def,
       &maximum_::def,
       &mean_::def,
       &median_::def,
@@ -314,6 +317,7 @@ std::span<const OpDef* const> builtin_ops() {
       &random_uniform_::def,
       &reciprocal_::def,
       &relu_::def,
+      &relu_gradient_::def,
       &remainder_::def,
       &repeat_::def,
       &reshape_::def,
@@ -360,7 +364,7 @@ std::span<const OpDef* const> builtin_ops() {
       &where_::def,
       &windows_::def,
       nullptr};
-  return {kOps, 177};
+  return {kOps, 179};
 }
 
 }  // namespace oarlock::op

@@ -922,6 +922,15 @@ typedef struct oar_max_pool_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_max_pool(oar_tensor_t* x, const int64_t* kernel, size_t n_kernel,
     const oar_max_pool_options_t* options, oar_tensor_t** out_out);
 
+/* The gradient of max_pool: what each window hands back goes to the place it took its value from. indices are
+ *   places in the window's plane of x, counted row-major; the number of elements in a plane stands for none. size:
+ *   of x behind [N, C].
+ * dy [N, C, *E], indices i64[N, C, *E] (constant, values 0..0) -> dx [N, C, *size]
+ * T: integers and floats
+ * size: sizes */
+OAR_EXPORT oar_status_t OAR_CALL oar_max_pool_gradient(oar_tensor_t* dy, oar_tensor_t* indices,
+    const int64_t* size, size_t n_size, oar_tensor_t** out_dx);
+
 /* The greater of a and b; NaN if either is. Where they are equal both get half of the gradient.
  * a [...], b [...] -> out [...]
  * T: integers and floats; mixed dtypes promote */
@@ -1189,6 +1198,11 @@ OAR_EXPORT oar_status_t OAR_CALL oar_reciprocal(oar_tensor_t* x, oar_tensor_t** 
  * x [...] -> out [...]
  * T: integers and floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_relu(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* The gradient of relu by its result: dy where y is positive, else 0.
+ * dy [...], y [...] (constant) -> dx [...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_relu_gradient(oar_tensor_t* dy, oar_tensor_t* y, oar_tensor_t** out_dx);
 
 /* What a / b rounded down leaves, with b's sign. An integer divided by 0 is an error; the lowest one by -1 leaves
  *   0. Floats by 0 give NaN.

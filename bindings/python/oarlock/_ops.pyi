@@ -1471,6 +1471,20 @@ def max_pool(x: TensorLike, kernel: int | Sequence[int], stride: int | Sequence[
     >>> out = oarlock.max_pool(oarlock.ones((2, 3, 5, 4)), kernel=(3, 2, ), stride=(2, ), padding=(1, ))
     """
 
+def max_pool_gradient(dy: TensorLike, indices: TensorLike, size: int | Sequence[int]) -> Tensor:
+    r"""
+    The gradient of max_pool: what each window hands back goes to the place it took its value from. indices are places in the window's plane of x, counted row-major; the number of elements in a plane stands for none. size: of x behind [N, C].
+
+    dy [N, C, *E]
+    indices i64[N, C, *E] (constant, values 0..0)
+    size: sizes
+    -> dx [N, C, *size]
+    T: integers and floats
+    Source: ONNX operator set 12, MaxPool; operator set 11, MaxUnpool
+
+    >>> out = oarlock.max_pool_gradient(oarlock.ones((1, 1, 2, 2)), oarlock.zeros((1, 1, 2, 2), 'int64'), size=(3, 4, ))
+    """
+
 def maximum(a: TensorLike, b: TensorLike) -> Tensor:
     r"""
     The greater of a and b; NaN if either is. Where they are equal both get half of the gradient.
@@ -1863,6 +1877,19 @@ def relu(x: TensorLike) -> Tensor:
 
     >>> oarlock.relu(oarlock.tensor([-1.0, 2.0])).tolist()
     [0.0, 2.0]
+    """
+
+def relu_gradient(dy: TensorLike, y: TensorLike) -> Tensor:
+    r"""
+    The gradient of relu by its result: dy where y is positive, else 0.
+
+    dy [...]
+    y [...] (constant)
+    -> dx [...]
+    T: integers and floats
+    Source: ONNX operator set 14, Relu
+
+    >>> out = oarlock.relu_gradient(oarlock.ones((2, 3)), oarlock.ones((2, 3)))
     """
 
 def remainder(a: TensorLike, b: TensorLike) -> Tensor:

@@ -1879,6 +1879,25 @@ PyObject* method_max_pool(PyObject* self, PyObject* const* args, Py_ssize_t n, P
   return invoke(f_max_pool, self, args, n, names);
 }
 
+const Parameter parameters_max_pool_gradient[] = {
+    {"dy", Kind::tensor, true, 0, DType::none},
+    {"indices", Kind::tensor, true, -1, DType::i64},
+    {"size", Kind::dims, true}};
+void run_max_pool_gradient(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  Shape p2 = a.dims(2);
+  a.begin();
+  a.give(oarlock::max_pool_gradient(p0, p1, p2));
+}
+const Function f_max_pool_gradient{"max_pool_gradient", parameters_max_pool_gradient, 3, run_max_pool_gradient, nullptr, 1, nullptr};
+PyObject* call_max_pool_gradient(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_max_pool_gradient, nullptr, args, n, names);
+}
+PyObject* method_max_pool_gradient(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_max_pool_gradient, self, args, n, names);
+}
+
 const Parameter parameters_maximum[] = {
     {"a", Kind::tensor, true, 0, DType::none},
     {"b", Kind::tensor, true, 0, DType::none}};
@@ -2371,6 +2390,23 @@ PyObject* call_relu(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* na
 }
 PyObject* method_relu(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_relu, self, args, n, names);
+}
+
+const Parameter parameters_relu_gradient[] = {
+    {"dy", Kind::tensor, true, 0, DType::none},
+    {"y", Kind::tensor, true, 0, DType::none}};
+void run_relu_gradient(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::relu_gradient(p0, p1));
+}
+const Function f_relu_gradient{"relu_gradient", parameters_relu_gradient, 2, run_relu_gradient, nullptr, 1, nullptr};
+PyObject* call_relu_gradient(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_relu_gradient, nullptr, args, n, names);
+}
+PyObject* method_relu_gradient(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_relu_gradient, self, args, n, names);
 }
 
 const Parameter parameters_remainder[] = {
@@ -4750,6 +4786,21 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> out = oarlock.max_pool(oarlock.ones((2, 3, 5, 4)), kernel=(3, 2, ), stride=(2, ), padding=(1, ))\n"
      "\n"},
+    {"max_pool_gradient", as_function(call_max_pool_gradient), kFlags,
+     "max_pool_gradient(dy, indices, size)\n"
+     "--\n"
+     "\n"
+     "The gradient of max_pool: what each window hands back goes to the place it took its value from. indices are places in the window's plane of x, counted row-major; the number of elements in a plane stands for none. size: of x behind [N, C].\n"
+     "\n"
+     "dy [N, C, *E]\n"
+     "indices i64[N, C, *E] (constant, values 0..0)\n"
+     "size: sizes\n"
+     "-> dx [N, C, *size]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 12, MaxPool; operator set 11, MaxUnpool\n"
+     "\n"
+     ">>> out = oarlock.max_pool_gradient(oarlock.ones((1, 1, 2, 2)), oarlock.zeros((1, 1, 2, 2), 'int64'), size=(3, 4, ))\n"
+     "\n"},
     {"maximum", as_function(call_maximum), kFlags,
      "maximum(a, b)\n"
      "--\n"
@@ -5171,6 +5222,20 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.relu(oarlock.tensor([-1.0, 2.0])).tolist()\n"
      "[0.0, 2.0]\n"
+     "\n"},
+    {"relu_gradient", as_function(call_relu_gradient), kFlags,
+     "relu_gradient(dy, y)\n"
+     "--\n"
+     "\n"
+     "The gradient of relu by its result: dy where y is positive, else 0.\n"
+     "\n"
+     "dy [...]\n"
+     "y [...] (constant)\n"
+     "-> dx [...]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 14, Relu\n"
+     "\n"
+     ">>> out = oarlock.relu_gradient(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
      "\n"},
     {"remainder", as_function(call_remainder), kFlags,
      "remainder(a, b)\n"
@@ -7238,6 +7303,21 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> out = oarlock.max_pool(oarlock.ones((2, 3, 5, 4)), kernel=(3, 2, ), stride=(2, ), padding=(1, ))\n"
      "\n"},
+    {"max_pool_gradient", as_function(method_max_pool_gradient), kFlags,
+     "max_pool_gradient(self, indices, size)\n"
+     "--\n"
+     "\n"
+     "The gradient of max_pool: what each window hands back goes to the place it took its value from. indices are places in the window's plane of x, counted row-major; the number of elements in a plane stands for none. size: of x behind [N, C].\n"
+     "\n"
+     "dy [N, C, *E]\n"
+     "indices i64[N, C, *E] (constant, values 0..0)\n"
+     "size: sizes\n"
+     "-> dx [N, C, *size]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 12, MaxPool; operator set 11, MaxUnpool\n"
+     "\n"
+     ">>> out = oarlock.max_pool_gradient(oarlock.ones((1, 1, 2, 2)), oarlock.zeros((1, 1, 2, 2), 'int64'), size=(3, 4, ))\n"
+     "\n"},
     {"maximum", as_function(method_maximum), kFlags,
      "maximum(self, b)\n"
      "--\n"
@@ -7573,6 +7653,20 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.relu(oarlock.tensor([-1.0, 2.0])).tolist()\n"
      "[0.0, 2.0]\n"
+     "\n"},
+    {"relu_gradient", as_function(method_relu_gradient), kFlags,
+     "relu_gradient(self, y)\n"
+     "--\n"
+     "\n"
+     "The gradient of relu by its result: dy where y is positive, else 0.\n"
+     "\n"
+     "dy [...]\n"
+     "y [...] (constant)\n"
+     "-> dx [...]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 14, Relu\n"
+     "\n"
+     ">>> out = oarlock.relu_gradient(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
      "\n"},
     {"remainder", as_function(method_remainder), kFlags,
      "remainder(self, b)\n"
@@ -8311,6 +8405,7 @@ const Function* const all_functions[] = {
     &f_matrix_transpose,
     &f_max,
     &f_max_pool,
+    &f_max_pool_gradient,
     &f_maximum,
     &f_mean,
     &f_median,
@@ -8339,6 +8434,7 @@ const Function* const all_functions[] = {
     &f_random_uniform,
     &f_reciprocal,
     &f_relu,
+    &f_relu_gradient,
     &f_remainder,
     &f_repeat,
     &f_reshape,
@@ -8420,6 +8516,7 @@ Binary binary_op(std::string_view name) {
   if (name == "not_equal") return oarlock::not_equal;
   if (name == "outer") return oarlock::outer;
   if (name == "power") return oarlock::power;
+  if (name == "relu_gradient") return oarlock::relu_gradient;
   if (name == "remainder") return oarlock::remainder;
   if (name == "subtract") return oarlock::subtract;
   if (name == "vecdot") return oarlock::vecdot;

@@ -713,6 +713,14 @@ OAR_EXPORT Tensor max(const Tensor& x, Integers axes = {}, bool keepdims = false
 OAR_EXPORT Tensor max_pool(const Tensor& x, Integers kernel, Integers stride = {}, Integers padding = {},
     Integers dilation = {}, bool ceil_mode = false);
 
+// The gradient of max_pool: what each window hands back goes to the place it took its value from. indices are places
+//   in the window's plane of x, counted row-major; the number of elements in a plane stands for none. size: of x
+//   behind [N, C].
+// dy [N, C, *E], indices i64[N, C, *E] (constant, values 0..0) -> dx [N, C, *size]
+// T: integers and floats
+// size: sizes
+OAR_EXPORT Tensor max_pool_gradient(const Tensor& dy, const Tensor& indices, const Shape& size);
+
 // The greater of a and b; NaN if either is. Where they are equal both get half of the gradient.
 // a [...], b [...] -> out [...]
 // T: integers and floats; mixed dtypes promote
@@ -903,6 +911,11 @@ OAR_EXPORT Tensor reciprocal(const Tensor& x);
 // x [...] -> out [...]
 // T: integers and floats
 OAR_EXPORT Tensor relu(const Tensor& x);
+
+// The gradient of relu by its result: dy where y is positive, else 0.
+// dy [...], y [...] (constant) -> dx [...]
+// T: integers and floats
+OAR_EXPORT Tensor relu_gradient(const Tensor& dy, const Tensor& y);
 
 // What a / b rounded down leaves, with b's sign. An integer divided by 0 is an error; the lowest one by -1 leaves 0.
 //   Floats by 0 give NaN.
