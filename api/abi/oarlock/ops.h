@@ -39,7 +39,8 @@ OAR_EXPORT oar_status_t OAR_CALL oar_acosh(oar_tensor_t* x, oar_tensor_t** out_o
 
 /* One step of Adagrad: g = gradient + weight_decay * parameter; sum = sum + g * g; parameter -= rate * g /
  *   (sqrt(sum) + epsilon). Nothing is computed in less than f32.
- * parameter [*S] (mutated), gradient [*S] (constant), sum M[*S] (mutated), rate f64[] (host) -> nothing
+ * parameter [*S] (mutated), gradient [*S] (constant), sum M[*S] (mutated, values not negative), rate f64[] (host)
+ *   -> nothing
  * T: floats
  * M: floats */
 typedef struct oar_adagrad_update_options {
@@ -55,14 +56,15 @@ OAR_EXPORT oar_status_t OAR_CALL oar_adagrad_update(oar_tensor_t* parameter, oar
  *   beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + epsilon). With
  *   greatest, that keeps the greatest v so far and takes its place (AMSGrad). step counts from 1. The moments may
  *   have a wider dtype than the parameter; nothing is computed in less than f32.
- * parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
- *   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+ * parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated, values not
+ *   negative), greatest M[*S] (optional, mutated, values not negative), rate f64[] (host), step i64[] (host) ->
+ *   nothing
  * T: floats
  * M: floats */
 typedef struct oar_adam_update_options {
   uint32_t struct_size;
-  double beta1;                          /* number; at least 0; default 0.9 */
-  double beta2;                          /* number; at least 0; default 0.999 */
+  double beta1;                          /* number; 0 to 1; default 0.9 */
+  double beta2;                          /* number; 0 to 1; default 0.999 */
   double epsilon;                        /* number; at least 0; default 1e-08 */
   double weight_decay;                   /* number; at least 0; default 0 */
 } oar_adam_update_options_t;
@@ -76,14 +78,15 @@ OAR_EXPORT oar_status_t OAR_CALL oar_adam_update(oar_tensor_t* parameter, oar_te
  *   (1 - beta2^step)) + epsilon). With greatest, that keeps the greatest v so far and takes its place (AMSGrad).
  *   step counts from 1. The moments may have a wider dtype than the parameter; nothing is computed in less than
  *   f32.
- * parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
- *   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+ * parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated, values not
+ *   negative), greatest M[*S] (optional, mutated, values not negative), rate f64[] (host), step i64[] (host) ->
+ *   nothing
  * T: floats
  * M: floats */
 typedef struct oar_adamw_update_options {
   uint32_t struct_size;
-  double beta1;                          /* number; at least 0; default 0.9 */
-  double beta2;                          /* number; at least 0; default 0.999 */
+  double beta1;                          /* number; 0 to 1; default 0.9 */
+  double beta2;                          /* number; 0 to 1; default 0.999 */
   double epsilon;                        /* number; at least 0; default 1e-08 */
   double weight_decay;                   /* number; at least 0; default 0.01 */
 } oar_adamw_update_options_t;
@@ -1234,13 +1237,13 @@ OAR_EXPORT oar_status_t OAR_CALL oar_reshape(oar_tensor_t* x, const int64_t* sha
  *   * g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred); step = g /
  *   (sqrt(...) + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate
  *   * step. Nothing is computed in less than f32.
- * parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated), mean M[*S] (optional, mutated),
- *   momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
+ * parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated, values not negative), mean M[*S]
+ *   (optional, mutated), momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
  * T: floats
  * M: floats */
 typedef struct oar_rmsprop_update_options {
   uint32_t struct_size;
-  double alpha;                          /* number; at least 0; default 0.99 */
+  double alpha;                          /* number; 0 to 1; default 0.99 */
   double epsilon;                        /* number; at least 0; default 1e-08 */
   double weight_decay;                   /* number; at least 0; default 0 */
   double beta;                           /* number; at least 0; default 0.9 */

@@ -87,7 +87,7 @@ def adagrad_update(parameter: TensorLike, gradient: TensorLike, sum: TensorLike,
 
     parameter [*S] (mutated)
     gradient [*S] (constant)
-    sum M[*S] (mutated)
+    sum M[*S] (mutated, values not negative)
     rate f64[] (host)
     epsilon: number; at least 0; default 1e-10
     weight_decay: number; at least 0; default 0
@@ -95,7 +95,7 @@ def adagrad_update(parameter: TensorLike, gradient: TensorLike, sum: TensorLike,
     M: floats
     Source: Duchi et al. 2011, Adaptive subgradient methods
 
-    >>> out = oarlock.adagrad_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), 'float64'))
+    >>> out = oarlock.adagrad_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), 'float64'))
     """
 
 def adam_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike, second: TensorLike, rate: TensorLike, step: TensorLike, greatest: TensorLike | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0) -> None:
@@ -105,19 +105,19 @@ def adam_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike, 
     parameter [*S] (mutated)
     gradient [*S] (constant)
     first M[*S] (mutated)
-    second M[*S] (mutated)
+    second M[*S] (mutated, values not negative)
     rate f64[] (host)
     step i64[] (host)
-    greatest M[*S] (optional, mutated)
-    beta1: number; at least 0; default 0.9
-    beta2: number; at least 0; default 0.999
+    greatest M[*S] (optional, mutated, values not negative)
+    beta1: number; 0 to 1; default 0.9
+    beta2: number; 0 to 1; default 0.999
     epsilon: number; at least 0; default 1e-08
     weight_decay: number; at least 0; default 0
     T: floats
     M: floats
     Source: Kingma and Ba 2015, Adam: a method for stochastic optimization; Reddi et al. 2018, On the convergence of Adam and beyond
 
-    >>> out = oarlock.adam_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), 'float64'), oarlock.zeros((), 'int64'))
+    >>> out = oarlock.adam_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), 'float64'), oarlock.zeros((), 'int64'))
     """
 
 def adamw_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike, second: TensorLike, rate: TensorLike, step: TensorLike, greatest: TensorLike | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.01) -> None:
@@ -127,19 +127,19 @@ def adamw_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike,
     parameter [*S] (mutated)
     gradient [*S] (constant)
     first M[*S] (mutated)
-    second M[*S] (mutated)
+    second M[*S] (mutated, values not negative)
     rate f64[] (host)
     step i64[] (host)
-    greatest M[*S] (optional, mutated)
-    beta1: number; at least 0; default 0.9
-    beta2: number; at least 0; default 0.999
+    greatest M[*S] (optional, mutated, values not negative)
+    beta1: number; 0 to 1; default 0.9
+    beta2: number; 0 to 1; default 0.999
     epsilon: number; at least 0; default 1e-08
     weight_decay: number; at least 0; default 0.01
     T: floats
     M: floats
     Source: Loshchilov and Hutter 2019, Decoupled weight decay regularization; Reddi et al. 2018, On the convergence of Adam and beyond
 
-    >>> out = oarlock.adamw_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), 'float64'), oarlock.zeros((), 'int64'))
+    >>> out = oarlock.adamw_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), 'float64'), oarlock.zeros((), 'int64'))
     """
 
 def add(a: TensorLike, b: TensorLike) -> Tensor:
@@ -1940,11 +1940,11 @@ def rmsprop_update(parameter: TensorLike, gradient: TensorLike, mean_square: Ten
 
     parameter [*S] (mutated)
     gradient [*S] (constant)
-    mean_square M[*S] (mutated)
+    mean_square M[*S] (mutated, values not negative)
     rate f64[] (host)
     mean M[*S] (optional, mutated)
     momentum M[*S] (optional, mutated)
-    alpha: number; at least 0; default 0.99
+    alpha: number; 0 to 1; default 0.99
     epsilon: number; at least 0; default 1e-08
     weight_decay: number; at least 0; default 0
     beta: number; at least 0; default 0.9
@@ -1952,7 +1952,7 @@ def rmsprop_update(parameter: TensorLike, gradient: TensorLike, mean_square: Ten
     M: floats
     Source: Hinton 2012, Neural networks for machine learning, lecture 6; Graves 2013, Generating sequences with recurrent neural networks, for the centred one
 
-    >>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), 'float64'))
+    >>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), 'float64'))
     """
 
 def roll(x: TensorLike, shifts: int | Sequence[int], axis: int | Sequence[int]) -> Tensor:

@@ -36,7 +36,8 @@ OAR_EXPORT Tensor acosh(const Tensor& x);
 
 // One step of Adagrad: g = gradient + weight_decay * parameter; sum = sum + g * g; parameter -= rate * g / (sqrt(sum)
 //   + epsilon). Nothing is computed in less than f32.
-// parameter [*S] (mutated), gradient [*S] (constant), sum M[*S] (mutated), rate f64[] (host) -> nothing
+// parameter [*S] (mutated), gradient [*S] (constant), sum M[*S] (mutated, values not negative), rate f64[] (host) ->
+//   nothing
 // T: floats
 // M: floats
 // epsilon: number; at least 0; default 1e-10
@@ -48,12 +49,13 @@ OAR_EXPORT void adagrad_update(const Tensor& parameter, const Tensor& gradient, 
 //   beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + epsilon). With
 //   greatest, that keeps the greatest v so far and takes its place (AMSGrad). step counts from 1. The moments may
 //   have a wider dtype than the parameter; nothing is computed in less than f32.
-// parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
-//   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+// parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated, values not
+//   negative), greatest M[*S] (optional, mutated, values not negative), rate f64[] (host), step i64[] (host) ->
+//   nothing
 // T: floats
 // M: floats
-// beta1: number; at least 0; default 0.9
-// beta2: number; at least 0; default 0.999
+// beta1: number; 0 to 1; default 0.9
+// beta2: number; 0 to 1; default 0.999
 // epsilon: number; at least 0; default 1e-08
 // weight_decay: number; at least 0; default 0
 OAR_EXPORT void adam_update(const Tensor& parameter, const Tensor& gradient, const Tensor& first,
@@ -64,12 +66,13 @@ OAR_EXPORT void adam_update(const Tensor& parameter, const Tensor& gradient, con
 //   (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 -
 //   beta2^step)) + epsilon). With greatest, that keeps the greatest v so far and takes its place (AMSGrad). step
 //   counts from 1. The moments may have a wider dtype than the parameter; nothing is computed in less than f32.
-// parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
-//   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+// parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated, values not
+//   negative), greatest M[*S] (optional, mutated, values not negative), rate f64[] (host), step i64[] (host) ->
+//   nothing
 // T: floats
 // M: floats
-// beta1: number; at least 0; default 0.9
-// beta2: number; at least 0; default 0.999
+// beta1: number; 0 to 1; default 0.9
+// beta2: number; 0 to 1; default 0.999
 // epsilon: number; at least 0; default 1e-08
 // weight_decay: number; at least 0; default 0.01
 OAR_EXPORT void adamw_update(const Tensor& parameter, const Tensor& gradient, const Tensor& first,
@@ -941,11 +944,11 @@ OAR_EXPORT Tensor reshape(const Tensor& x, const Shape& shape);
 //   g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred); step = g / (sqrt(...)
 //   + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate * step.
 //   Nothing is computed in less than f32.
-// parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated), mean M[*S] (optional, mutated),
-//   momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
+// parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated, values not negative), mean M[*S]
+//   (optional, mutated), momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
 // T: floats
 // M: floats
-// alpha: number; at least 0; default 0.99
+// alpha: number; 0 to 1; default 0.99
 // epsilon: number; at least 0; default 1e-08
 // weight_decay: number; at least 0; default 0
 // beta: number; at least 0; default 0.9
