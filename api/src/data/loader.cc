@@ -146,9 +146,12 @@ void DataLoader::set_state(const LoaderState& state) {
   plan_->placed = true;
 }
 
-DataLoader::Iterator DataLoader::begin() {
+void DataLoader::begin_epoch() {
   if (plan_->position && !plan_->placed) set_epoch(plan_->epoch + 1);
   plan_->placed = false;
+}
+DataLoader::Iterator DataLoader::begin() {
+  begin_epoch();
   Iterator i;
   i.loader_ = this;
   ++i;

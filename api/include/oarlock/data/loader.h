@@ -71,6 +71,9 @@ class OAR_EXPORT DataLoader {
   // sample or batch that could not be made, Error for a dataset that changed its size. After an error the epoch is over
   // for the workers; the next call begins again at the batch that failed.
   std::optional<Batch> next();
+  // What a loop over the loader begins with: in the middle of an epoch that nobody resumed, the next epoch; otherwise
+  // nothing.
+  void begin_epoch();
   // Starts `epoch` at its first batch. Without it epochs count up from 0.
   void set_epoch(int64_t epoch);
   LoaderState state() const;
