@@ -93,14 +93,15 @@ void ProgBarLogger::on_train_batch_end(int64_t step, const Logs& logs) {
     if (step % std::max(p.log_freq, tenth)) return;
   }
   drawn_ = Clock::now();
-  std::string text = line("step", step, p.steps, logs, terminal_);
   double took = seconds_since(begin_), rate = took > 0 ? double(p.samples - skipped_) / took : 0;
-  text += "  " + std::to_string(int64_t(rate)) + " samples/s";
+  std::string text = "  " + std::to_string(int64_t(rate)) + " samples/s";
   if (p.steps > 0 && p.samples > skipped_)
     text += "  " +
             duration(took / double(p.samples - skipped_) * double(p.samples) / double(step) * double(p.steps - step)) +
             " left";
-  draw(text, false);
+  std::string whole = line("step", step, p.steps, logs, terminal_) + text;
+  if (terminal_ && whole.size() >= columns(out_)) whole = line("step", step, p.steps, logs, false) + text;
+  draw(whole, false);
 }
 
 void ProgBarLogger::on_epoch_end(int64_t, const Logs& logs) {

@@ -11,7 +11,7 @@
 #include <oarlock/random.h>
 #include <oarlock/save.h>
 
-#include "tests/api/model/blobs.h"
+#include "tests/api/src/model/blobs.h"
 
 namespace oarlock {
 namespace {
@@ -69,7 +69,7 @@ TEST(ProgBarLogger, RedrawsOneLineOnATerminal) {
     model.fit(train, {.epochs = 2, .callbacks = {std::make_shared<ProgBarLogger>(1, file, 1)}});
   });
   EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 2) << out;
-  EXPECT_EQ(out.find("\repoch 1/2  step 1/10 [==>.................]"), 0u) << out;
+  EXPECT_EQ(out.find("\repoch 1/2  step 1/10"), 0u) << out;
   for (const std::string& draw : lines(out, '\r')) EXPECT_LE(draw.size(), 79u + 5);
 }
 

@@ -12,7 +12,7 @@
 #include <oarlock/nn/containers.h>
 #include <oarlock/nn/linear.h>
 
-#include "tests/api/data/files/files.h"
+#include "tests/api/src/data/files/files.h"
 
 namespace oarlock::test {
 

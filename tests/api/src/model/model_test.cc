@@ -15,7 +15,7 @@
 #include <oarlock/random.h>
 #include <oarlock/save.h>
 
-#include "tests/api/model/blobs.h"
+#include "tests/api/src/model/blobs.h"
 
 namespace oarlock {
 namespace {
