@@ -74,6 +74,7 @@ bool& grad_mode() {
 NoGrad::NoGrad() : before_(grad_mode()) { grad_mode() = false; }
 NoGrad::~NoGrad() { grad_mode() = before_; }
 bool grad_enabled() { return grad_mode(); }
+bool set_grad_enabled(bool on) { return std::exchange(grad_mode(), on); }
 
 uint64_t wanted_inputs(const op::Op& op, TensorImpl* const* inputs, int n) {
   uint64_t wanted = 0;

@@ -1,4 +1,4 @@
-"""Everything that follows from the op files: typed functions for C++ and C, the op table, and the manual.
+"""Everything that follows from the op files: typed functions for C++, C and Python, the op table, and the manual.
 
 Compiles the data halves of ops/*/*.cc, what stands before #include "rules.h", together with print.cc, runs that, and
 writes the files below. Rules are never compiled, so an op may call functions that this run is about to create.
@@ -21,6 +21,7 @@ sys.path.insert(0, str(HERE))
 import c_functions
 import cpp_functions
 import manual
+import python_functions
 import table
 
 MARK = '#include "rules.h"'
@@ -81,6 +82,9 @@ def outputs(ops):
         "api/abi/oarlock/ops.h": c_functions.header(ops),
         "api/src/c/ops.gen.cc": c_functions.source(ops),
         "api/docs/operators.gen.md": manual.text(ops),
+        "bindings/python/src/ops.gen.cc": python_functions.source(ops),
+        "bindings/python/oarlock/_ops.pyi": python_functions.functions_stub(ops),
+        "bindings/python/oarlock/_methods.pyi": python_functions.methods_stub(ops),
     }
 
 

@@ -8,7 +8,7 @@
 namespace oarlock::nn {
 
 // A parameter of that shape; absent where attr says so and `may_be_absent`.
-Tensor make_parameter(const Layer& layer, const char* name, const Shape& shape, const ParamAttr& attr,
+Tensor make_parameter(const std::string& layer, const char* name, const Shape& shape, const ParamAttr& attr,
                       const Initializer& otherwise, bool may_be_absent = true);
 // Adds it to the layer with what attr says of training.
 Tensor& add_made(Layer& layer, const char* name, const Shape& shape, const ParamAttr& attr,

@@ -23,6 +23,8 @@ class OAR_EXPORT NoGrad {
   bool before_;
 };
 OAR_EXPORT bool grad_enabled();
+// Switches recording on this thread on or off and returns what it was: for programs in which no scope of C++ marks the span.
+OAR_EXPORT bool set_grad_enabled(bool on);
 
 // Adds d(sum of outputs * seeds)/d(leaf) to grad() of every leaf that requires it. seeds: one per output, of its shape;
 // empty: ones, and each output must have one element. The record is freed unless keep_graph. create_graph records the

@@ -1,0 +1,12 @@
+from ._core import *
+from ._ops import *
+from ._creation import *
+from ._namespace import *
+from ._print import set_printoptions as set_printoptions
+from ._settings import plugins as plugins, profile as profile, set_setting as set_setting, setting as setting, trace as trace
+from . import autograd as autograd
+from .autograd import (enable_grad as enable_grad, grad as grad, is_grad_enabled as is_grad_enabled, no_grad as no_grad,
+                       set_grad_enabled as set_grad_enabled)
+
+__version__: str
+__array_api_version__: str

@@ -1,0 +1,5 @@
+"""python -m oarlock: the command."""
+
+from ._command import main
+
+main()

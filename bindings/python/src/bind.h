@@ -1,0 +1,11 @@
+// The parts of the module that nanobind binds, a function each; module.cc calls them.
+#pragma once
+#include <nanobind/nanobind.h>
+
+namespace oarlock::python {
+void bind_device(nanobind::module_& m);
+void bind_autograd(nanobind::module_& m);
+void bind_settings(nanobind::module_& m);
+void bind_plugins(nanobind::module_& m);
+void bind_op_table(nanobind::module_& m);
+}  // namespace oarlock::python

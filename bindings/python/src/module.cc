@@ -1,0 +1,37 @@
+// The extension module oarlock._core.
+#include <nanobind/nanobind.h>
+
+#include "bind.h"
+#include "call.h"
+#include "convert.h"
+#include "create.h"
+
+namespace nb = nanobind;
+
+NB_MODULE(_core, m) {
+  using namespace oarlock::python;
+  // Whatever of this library is thrown through nanobind becomes the same exceptions as elsewhere.
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const oarlock::Error&) {
+      set_error();
+    } catch (const Raised&) {
+    }
+  });
+  try {
+    add_errors(m.ptr());
+    add_dtypes(m.ptr());
+    add_tensor_type(m.ptr());
+    add_ops(m.ptr());
+    add_creation(m.ptr());
+  } catch (const Raised&) {
+    throw nb::python_error();
+  }
+  bind_device(m);
+  bind_autograd(m);
+  bind_settings(m);
+  bind_plugins(m);
+  bind_op_table(m);
+  nb::set_leak_warnings(false);  // constants of the module live as long as the process
+}
