@@ -1,6 +1,8 @@
 #include <oarlock/data/loader.h>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -12,7 +14,7 @@
 #include <oarlock/data/transform.h>
 #include <oarlock/random.h>
 
-#include "tests/api/data/files/files.h"
+#include "tests/api/src/data/files/files.h"
 
 namespace oarlock::data {
 namespace {
@@ -336,6 +338,24 @@ TEST(Loader, ManyEpochsAndWorkersWithoutDeadlock) {
         ASSERT_EQ(n, 9);
       }
     }
+}
+
+TEST(Loader, AForkedChildIsToldSo) {
+  DataLoader loader(numbers(100), {.batch_size = 2, .num_workers = 2});
+  loader.next();
+  pid_t child = ::fork();
+  if (!child) {
+    int verdict = 1;
+    {
+      DataLoader mine = std::move(loader);
+      if (error_of([&] { mine.next(); }).find("was forked") != std::string::npos) verdict = 0;
+    }  // and it can be destroyed
+    ::_exit(verdict);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(firsts(*loader.next()), (std::vector<int64_t>{2, 3}));
 }
 
 TEST(Loader, BadOptionsAreErrors) {

@@ -11,7 +11,7 @@
 namespace oarlock::test {
 
 inline std::string golden(const std::string& name) {
-  return std::string(OARLOCK_SOURCE_DIR) + "/tests/api/data/files/" + name;
+  return std::string(OARLOCK_SOURCE_DIR) + "/tests/api/src/data/files/" + name;
 }
 inline std::string contents(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

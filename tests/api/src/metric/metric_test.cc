@@ -7,7 +7,7 @@
 
 #include <oarlock/base/ops.h>
 
-#include "tests/api/data/files/files.h"
+#include "tests/api/src/data/files/files.h"
 
 namespace oarlock::metric {
 namespace {

@@ -8,7 +8,7 @@
 #include <oarlock/base/ops.h>
 #include <oarlock/data/mnist.h>
 
-#include "tests/api/data/files/files.h"
+#include "tests/api/src/data/files/files.h"
 
 namespace oarlock::data {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <oarlock/data/random.h>
 
-#include "tests/api/data/files/files.h"
+#include "tests/api/src/data/files/files.h"
 
 namespace oarlock::data {
 namespace {

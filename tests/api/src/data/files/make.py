@@ -23,8 +23,8 @@ for dtype in ["|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f
     npy(f"{dtype[1:]}.npy", a.astype(dtype))
 for dtype in [">i2", ">i4", ">i8", ">f2", ">f4", ">f8", ">c8", ">c16"]:
     npy(f"big_{dtype[1:]}.npy", a.astype(dtype))
-npy("v2.npy", a.astype("<f4"), version=(2, 0))
-npy("v3.npy", a.astype("<f4"), version=(3, 0))
+npy("version2.npy", a.astype("<f4"), version=(2, 0))
+npy("version3.npy", a.astype("<f4"), version=(3, 0))
 npy("fortran.npy", np.asfortranarray(np.arange(24, dtype="<i4").reshape(2, 3, 4)))
 npy("big_fortran.npy", np.asfortranarray(np.arange(24, dtype=">f8").reshape(2, 3, 4)))
 npy("scalar.npy", np.float32(2.5))

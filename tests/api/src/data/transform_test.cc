@@ -9,7 +9,7 @@
 #include <oarlock/base/ops.h>
 #include <oarlock/random.h>
 
-#include "tests/api/data/files/files.h"
+#include "tests/api/src/data/files/files.h"
 
 namespace oarlock::vision {
 namespace {

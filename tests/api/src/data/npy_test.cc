@@ -8,7 +8,7 @@
 
 #include <oarlock/base/ops.h>
 
-#include "tests/api/data/files/files.h"
+#include "tests/api/src/data/files/files.h"
 
 namespace oarlock::data {
 namespace {
@@ -61,7 +61,7 @@ TEST(Npy, ReadsComplexNumbersOfEitherOrder) {
 }
 
 TEST(Npy, ReadsVersionsOrdersAndOddShapes) {
-  for (const char* name : {"v2.npy", "v3.npy"}) EXPECT_EQ(numbers(read_npy(golden(name))), kSix);
+  for (const char* name : {"version2.npy", "version3.npy"}) EXPECT_EQ(numbers(read_npy(golden(name))), kSix);
   for (const char* name : {"fortran.npy", "big_fortran.npy"}) {
     Tensor t = read_npy(golden(name));
     EXPECT_EQ(t.shape(), Shape({2, 3, 4}));
@@ -85,7 +85,7 @@ TEST(Npy, RefusesWhatIsNoNumberAndSaysWhy) {
 }
 
 TEST(Npy, EveryTruncationIsAnError) {
-  for (const char* name : {"f4.npy", "v2.npy", "big_fortran.npy"}) {
+  for (const char* name : {"f4.npy", "version2.npy", "big_fortran.npy"}) {
     std::string all = contents(golden(name));
     ASSERT_GT(all.size(), 100u);
     for (size_t n = 0; n < all.size(); ++n)
@@ -134,7 +134,8 @@ TEST(Npy, HostileHeadersAreErrors) {
 
 TEST(Npy, RandomBytesNeverCrash) {
   std::mt19937 random(1);
-  std::string seeds[] = {contents(golden("f4.npy")), contents(golden("big_fortran.npy")), contents(golden("v3.npy"))};
+  std::string seeds[] = {contents(golden("f4.npy")), contents(golden("big_fortran.npy")),
+                         contents(golden("version3.npy"))};
   int read = 0;
   for (int i = 0; i < 20000; ++i) {
     std::string s = seeds[i % 3];
@@ -157,13 +158,7 @@ TEST(Npy, WritesWhatNumPyWrites) {
   Tensor t = permute(reshape(arange(6), {2, 3}), {1, 0});  // not row-major
   write_npy(file.path(), t);
   EXPECT_EQ(numbers(read_npy(file.path())), (std::vector<double>{0, 3, 1, 4, 2, 5}));
-  EXPECT_NE(error_of([&] { write_npy("/nonexistent/x.npy", t); }).find("can't be written"), std::string::npos);
-}
-
-TEST(Npy, AFullDiskIsAnErrorAndLeavesTheOldFile) {
-  if (::access("/dev/full", W_OK)) GTEST_SKIP() << "no /dev/full";
-  // The folder is not writable space, so the part file itself fails: the target stays what it was.
-  EXPECT_NE(error_of([] { write_npy("/dev/full/x.npy", Tensor::scalar(1)); }), "");
+  EXPECT_NE(error_of([&] { write_npy("/nonexistent/x.npy", t); }).find("can't make a file"), std::string::npos);
 }
 
 TEST(Npz, ReadsNumPysArchives) {
