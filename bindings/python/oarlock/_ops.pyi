@@ -4,6 +4,16 @@ from typing import Literal, NamedTuple, Sequence
 
 from ._core import DTypeLike, Tensor, TensorLike
 
+class BatchNormResult(NamedTuple):
+    out: Tensor
+    new_mean: Tensor
+    new_var: Tensor
+
+class BatchNormGradientResult(NamedTuple):
+    dx: Tensor
+    dscale: Tensor
+    dbias: Tensor
+
 def add(a: TensorLike, b: TensorLike) -> Tensor:
     r"""
     a + b. Integers wrap.
@@ -28,6 +38,81 @@ def assign(target: TensorLike, value: TensorLike) -> None:
     Source: Oarlock
 
     >>> out = oarlock.assign(oarlock.ones((2, 3)), oarlock.ones((2, 3)))
+    """
+
+def avg_pool(x: TensorLike, kernel: int | Sequence[int], stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, count_include_pad: bool = False) -> Tensor:
+    r"""
+    Mean of each window that slides over the axes behind [N, C]. count_include_pad: over the elements and the padding, which is 0, else over the elements alone; what ceil_mode lets a window reach over the padding is never counted. A window without anything to count gives 0. The rest is as of max_pool.
+
+    x [N, C, *D]
+    kernel: integers; 1 to 2147483647
+    stride: integers; 1 to 2147483647; default 1 everywhere
+    padding: integers; 0 to 2147483647; default 0 everywhere
+    dilation: integers; 1 to 2147483647; default 1 everywhere
+    ceil_mode: true or false; default false
+    count_include_pad: true or false; default false
+    -> out [N, C, *E]
+    T: floats
+    Source: ONNX operator set 22, AveragePool
+
+    >>> out = oarlock.avg_pool(oarlock.ones((2, 3, 5, 4)), kernel=(3, 2, ), stride=(2, ), padding=(1, ))
+    """
+
+def avg_pool_gradient(dy: TensorLike, size: int | Sequence[int], kernel: int | Sequence[int], stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, count_include_pad: bool = False) -> Tensor:
+    r"""
+    The gradient of avg_pool with respect to x, linear in dy: each element gets its share of every window that counted it. size: of x behind [N, C]. The other attributes are those of avg_pool.
+
+    dy [N, C, *E]
+    size: sizes
+    kernel: integers; 1 to 2147483647
+    stride: integers; 1 to 2147483647; default 1 everywhere
+    padding: integers; 0 to 2147483647; default 0 everywhere
+    dilation: integers; 1 to 2147483647; default 1 everywhere
+    ceil_mode: true or false; default false
+    count_include_pad: true or false; default false
+    -> dx [N, C, *size]
+    T: floats
+    Source: ONNX operator set 22, AveragePool
+
+    >>> out = oarlock.avg_pool_gradient(oarlock.ones((2, 3, 3, 3)), size=(5, 4, ), kernel=(3, 2, ), stride=(2, ), padding=(1, ), dilation=(1, ), ceil_mode=False)
+    """
+
+def batch_norm(x: TensorLike, running_mean: TensorLike, running_var: TensorLike, scale: TensorLike | None = None, bias: TensorLike | None = None, training: bool = True, momentum: float = 0.9, epsilon: float = 1e-05) -> BatchNormResult:
+    r"""
+    (x - mean) / sqrt(variance + epsilon) * scale + bias, for each channel; no scale is 1, no bias 0. When training, mean and variance (over n, not n - 1) are those of x, and the new running statistics are momentum * old + (1 - momentum) * those; else they are the running statistics, which stay. They stay, too, where a channel has no elements. Computed in at least f32.
+
+    x [N, C, *D]
+    running_mean P[C] (constant)
+    running_var P[C] (constant)
+    scale P[C] (optional)
+    bias P[C] (optional)
+    training: true or false; default true
+    momentum: number; 0 to 1; default 0.9
+    epsilon: number; at least 0; default 1e-05
+    -> out [N, C, *D], new_mean P[C], new_var P[C]
+    T: floats
+    P: floats
+    Source: Ioffe and Szegedy 2015, Batch normalization; ONNX operator set 15, BatchNormalization
+
+    >>> out = oarlock.batch_norm(oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True, epsilon=0.00001)
+    """
+
+def batch_norm_gradient(dy: TensorLike, x: TensorLike, mean: TensorLike, inverse_std: TensorLike, scale: TensorLike | None = None, training: bool = True) -> BatchNormGradientResult:
+    r"""
+    The gradients of batch_norm's result with respect to x, scale and bias, from the mean and the inverse deviation 1 / sqrt(variance + epsilon) that it used. When training these depend on x, else they don't. Computed in at least f32.
+
+    dy [N, C, *D]
+    x [N, C, *D]
+    mean T+[C]
+    inverse_std T+[C]
+    scale P[C] (optional)
+    training: true or false; default true
+    -> dx [N, C, *D], dscale T+[C], dbias T+[C]
+    T: floats
+    P: floats
+    Source: Ioffe and Szegedy 2015, Batch normalization, section 3
+
+    >>> out = oarlock.batch_norm_gradient(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True)
     """
 
 def cast(x: TensorLike, dtype: DTypeLike) -> Tensor:
@@ -56,6 +141,60 @@ def concat(xs: Sequence[TensorLike], axis: int = 0) -> Tensor:
 
     >>> oarlock.concat([oarlock.tensor([1, 2]), oarlock.tensor([3])]).tolist()
     [1, 2, 3]
+    """
+
+def conv(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
+    r"""
+    Convolution (cross-correlation: the window is not turned) over the axes behind [N, C], any number of them, padded with zeros. padding: an entry for each axis pads both ends; two for each axis are all beginnings, then all ends; one entry is for all. Group g of the outputs reads group g of the channels.
+
+    x [N, C, *D]
+    w [O, C/groups, *K]
+    bias [O] (optional)
+    stride: integers; 1 to 2147483647; default 1 everywhere
+    padding: integers; 0 to 2147483647; default 0 everywhere
+    dilation: integers; 1 to 2147483647; default 1 everywhere
+    groups: integer; at least 1; default 1
+    -> out [N, O, *E]
+    T: floats
+    Source: ONNX operator set 11, Conv; weights as torch.nn.Conv2d
+
+    >>> out = oarlock.conv(oarlock.ones((2, 3, 5, 4)), oarlock.ones((2, 1, 3, 2)), stride=(2, 1, ), padding=(1, ))
+    """
+
+def conv_input_gradient(dy: TensorLike, w: TensorLike, size: int | Sequence[int], stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
+    r"""
+    The gradient of conv with respect to x, linear in dy and in w; a transposed convolution. size: of x behind [N, C]. The other attributes are those of conv.
+
+    dy [N, O, *E]
+    w [O, C, *K]
+    size: sizes
+    stride: integers; 1 to 2147483647; default 1 everywhere
+    padding: integers; 0 to 2147483647; default 0 everywhere
+    dilation: integers; 1 to 2147483647; default 1 everywhere
+    groups: integer; at least 1; default 1
+    -> dx [N, C*groups, *size]
+    T: floats
+    Source: Dumoulin and Visin 2016, A guide to convolution arithmetic for deep learning, chapter 4
+
+    >>> out = oarlock.conv_input_gradient(oarlock.ones((2, 2, 3, 5)), oarlock.ones((2, 3, 3, 2)), size=(5, 4, ), stride=(2, 1, ), padding=(1, ))
+    """
+
+def conv_weight_gradient(dy: TensorLike, x: TensorLike, size: int | Sequence[int], stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
+    r"""
+    The gradient of conv with respect to w, linear in dy and in x. size: of w behind [O, C/groups]. The other attributes are those of conv.
+
+    dy [N, O, *E]
+    x [N, C, *D]
+    size: sizes
+    stride: integers; 1 to 2147483647; default 1 everywhere
+    padding: integers; 0 to 2147483647; default 0 everywhere
+    dilation: integers; 1 to 2147483647; default 1 everywhere
+    groups: integer; at least 1; default 1
+    -> dw [O, C/groups, *size]
+    T: floats
+    Source: Dumoulin and Visin 2016, A guide to convolution arithmetic for deep learning, chapter 4
+
+    >>> out = oarlock.conv_weight_gradient(oarlock.ones((2, 2, 3, 5)), oarlock.ones((2, 3, 5, 4)), size=(3, 2, ), stride=(2, 1, ), padding=(1, ))
     """
 
 def copy(x: TensorLike) -> Tensor:
@@ -349,6 +488,23 @@ def max(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool =
 
     >>> oarlock.max(oarlock.tensor([[1, 5], [7, 2]]), axis=1).tolist()
     [5, 7]
+    """
+
+def max_pool(x: TensorLike, kernel: int | Sequence[int], stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False) -> Tensor:
+    r"""
+    Greatest element of each window that slides over the axes behind [N, C]; NaN if one is there. Padding never wins: a window of padding alone gives -infinity, or the lowest integer. padding: as of conv. ceil_mode: a last window may reach over the end, unless it starts in the padding behind x. The gradient goes to the first of equal elements. indices: places in x, row-major; x's number of elements for a window of padding alone.
+
+    x [N, C, *D]
+    kernel: integers; 1 to 2147483647
+    stride: integers; 1 to 2147483647; default 1 everywhere
+    padding: integers; 0 to 2147483647; default 0 everywhere
+    dilation: integers; 1 to 2147483647; default 1 everywhere
+    ceil_mode: true or false; default false
+    -> out [N, C, *E]
+    T: integers and floats
+    Source: ONNX operator set 22, MaxPool, storage order 0
+
+    >>> out = oarlock.max_pool(oarlock.ones((2, 3, 5, 4)), kernel=(3, 2, ), stride=(2, ), padding=(1, ))
     """
 
 def maximum(a: TensorLike, b: TensorLike) -> Tensor:

@@ -51,6 +51,124 @@ PyObject* call_assign(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* 
   return invoke(f_assign, nullptr, args, n, names);
 }
 
+const Parameter parameters_avg_pool[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"kernel", Kind::integers, true},
+    {"stride", Kind::integers, false},
+    {"padding", Kind::integers, false},
+    {"dilation", Kind::integers, false},
+    {"ceil_mode", Kind::flag, false},
+    {"count_include_pad", Kind::flag, false}};
+void run_avg_pool(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Integers p1 = a.integers(1);
+  Integers p2 = a.integers(2);
+  Integers p3 = a.integers(3);
+  Integers p4 = a.integers(4);
+  bool p5 = a.flag(5, false);
+  bool p6 = a.flag(6, false);
+  a.begin();
+  a.give(oarlock::avg_pool(p0, p1, p2, p3, p4, p5, p6));
+}
+const Function f_avg_pool{"avg_pool", parameters_avg_pool, 7, run_avg_pool, nullptr, 1, nullptr};
+PyObject* call_avg_pool(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_avg_pool, nullptr, args, n, names);
+}
+PyObject* method_avg_pool(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_avg_pool, self, args, n, names);
+}
+
+const Parameter parameters_avg_pool_gradient[] = {
+    {"dy", Kind::tensor, true, 0, DType::none},
+    {"size", Kind::dims, true},
+    {"kernel", Kind::integers, true},
+    {"stride", Kind::integers, false},
+    {"padding", Kind::integers, false},
+    {"dilation", Kind::integers, false},
+    {"ceil_mode", Kind::flag, false},
+    {"count_include_pad", Kind::flag, false}};
+void run_avg_pool_gradient(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Shape p1 = a.dims(1);
+  Integers p2 = a.integers(2);
+  Integers p3 = a.integers(3);
+  Integers p4 = a.integers(4);
+  Integers p5 = a.integers(5);
+  bool p6 = a.flag(6, false);
+  bool p7 = a.flag(7, false);
+  a.begin();
+  a.give(oarlock::avg_pool_gradient(p0, p1, p2, p3, p4, p5, p6, p7));
+}
+const Function f_avg_pool_gradient{"avg_pool_gradient", parameters_avg_pool_gradient, 8, run_avg_pool_gradient, nullptr, 1, nullptr};
+PyObject* call_avg_pool_gradient(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_avg_pool_gradient, nullptr, args, n, names);
+}
+PyObject* method_avg_pool_gradient(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_avg_pool_gradient, self, args, n, names);
+}
+
+const Parameter parameters_batch_norm[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"running_mean", Kind::tensor, true, 1, DType::none},
+    {"running_var", Kind::tensor, true, 1, DType::none},
+    {"scale", Kind::tensor, false, 1, DType::none},
+    {"bias", Kind::tensor, false, 1, DType::none},
+    {"training", Kind::flag, false},
+    {"momentum", Kind::real, false},
+    {"epsilon", Kind::real, false}};
+const char* const outputs_batch_norm[] = {"out", "new_mean", "new_var"};
+void run_batch_norm(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  const Tensor& p3 = a.tensor(3);
+  const Tensor& p4 = a.tensor(4);
+  bool p5 = a.flag(5, true);
+  double p6 = a.real(6, 0.9);
+  double p7 = a.real(7, 1e-05);
+  a.begin();
+  auto r = oarlock::batch_norm(p0, p1, p2, p3, p4, p5, p6, p7);
+  a.give(std::move(r.out));
+  a.give(std::move(r.new_mean));
+  a.give(std::move(r.new_var));
+}
+const Function f_batch_norm{"batch_norm", parameters_batch_norm, 8, run_batch_norm, outputs_batch_norm, 3, "BatchNormResult"};
+PyObject* call_batch_norm(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_batch_norm, nullptr, args, n, names);
+}
+PyObject* method_batch_norm(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_batch_norm, self, args, n, names);
+}
+
+const Parameter parameters_batch_norm_gradient[] = {
+    {"dy", Kind::tensor, true, 0, DType::none},
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"mean", Kind::tensor, true, 0, DType::none},
+    {"inverse_std", Kind::tensor, true, 0, DType::none},
+    {"scale", Kind::tensor, false, 1, DType::none},
+    {"training", Kind::flag, false}};
+const char* const outputs_batch_norm_gradient[] = {"dx", "dscale", "dbias"};
+void run_batch_norm_gradient(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  const Tensor& p3 = a.tensor(3);
+  const Tensor& p4 = a.tensor(4);
+  bool p5 = a.flag(5, true);
+  a.begin();
+  auto r = oarlock::batch_norm_gradient(p0, p1, p2, p3, p4, p5);
+  a.give(std::move(r.dx));
+  a.give(std::move(r.dscale));
+  a.give(std::move(r.dbias));
+}
+const Function f_batch_norm_gradient{"batch_norm_gradient", parameters_batch_norm_gradient, 6, run_batch_norm_gradient, outputs_batch_norm_gradient, 3, "BatchNormGradientResult"};
+PyObject* call_batch_norm_gradient(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_batch_norm_gradient, nullptr, args, n, names);
+}
+PyObject* method_batch_norm_gradient(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_batch_norm_gradient, self, args, n, names);
+}
+
 const Parameter parameters_cast[] = {
     {"x", Kind::tensor, true, 0, DType::none},
     {"dtype", Kind::dtype, true}};
@@ -80,6 +198,87 @@ void run_concat(Arguments& a) {
 const Function f_concat{"concat", parameters_concat, 2, run_concat, nullptr, 1, nullptr};
 PyObject* call_concat(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_concat, nullptr, args, n, names);
+}
+
+const Parameter parameters_conv[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"w", Kind::tensor, true, 0, DType::none},
+    {"bias", Kind::tensor, false, 0, DType::none},
+    {"stride", Kind::integers, false},
+    {"padding", Kind::integers, false},
+    {"dilation", Kind::integers, false},
+    {"groups", Kind::integer, false}};
+void run_conv(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  Integers p3 = a.integers(3);
+  Integers p4 = a.integers(4);
+  Integers p5 = a.integers(5);
+  int64_t p6 = a.integer(6, 1);
+  a.begin();
+  a.give(oarlock::conv(p0, p1, p2, p3, p4, p5, p6));
+}
+const Function f_conv{"conv", parameters_conv, 7, run_conv, nullptr, 1, nullptr};
+PyObject* call_conv(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_conv, nullptr, args, n, names);
+}
+PyObject* method_conv(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_conv, self, args, n, names);
+}
+
+const Parameter parameters_conv_input_gradient[] = {
+    {"dy", Kind::tensor, true, 0, DType::none},
+    {"w", Kind::tensor, true, 0, DType::none},
+    {"size", Kind::dims, true},
+    {"stride", Kind::integers, false},
+    {"padding", Kind::integers, false},
+    {"dilation", Kind::integers, false},
+    {"groups", Kind::integer, false}};
+void run_conv_input_gradient(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  Shape p2 = a.dims(2);
+  Integers p3 = a.integers(3);
+  Integers p4 = a.integers(4);
+  Integers p5 = a.integers(5);
+  int64_t p6 = a.integer(6, 1);
+  a.begin();
+  a.give(oarlock::conv_input_gradient(p0, p1, p2, p3, p4, p5, p6));
+}
+const Function f_conv_input_gradient{"conv_input_gradient", parameters_conv_input_gradient, 7, run_conv_input_gradient, nullptr, 1, nullptr};
+PyObject* call_conv_input_gradient(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_conv_input_gradient, nullptr, args, n, names);
+}
+PyObject* method_conv_input_gradient(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_conv_input_gradient, self, args, n, names);
+}
+
+const Parameter parameters_conv_weight_gradient[] = {
+    {"dy", Kind::tensor, true, 0, DType::none},
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"size", Kind::dims, true},
+    {"stride", Kind::integers, false},
+    {"padding", Kind::integers, false},
+    {"dilation", Kind::integers, false},
+    {"groups", Kind::integer, false}};
+void run_conv_weight_gradient(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  Shape p2 = a.dims(2);
+  Integers p3 = a.integers(3);
+  Integers p4 = a.integers(4);
+  Integers p5 = a.integers(5);
+  int64_t p6 = a.integer(6, 1);
+  a.begin();
+  a.give(oarlock::conv_weight_gradient(p0, p1, p2, p3, p4, p5, p6));
+}
+const Function f_conv_weight_gradient{"conv_weight_gradient", parameters_conv_weight_gradient, 7, run_conv_weight_gradient, nullptr, 1, nullptr};
+PyObject* call_conv_weight_gradient(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_conv_weight_gradient, nullptr, args, n, names);
+}
+PyObject* method_conv_weight_gradient(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_conv_weight_gradient, self, args, n, names);
 }
 
 const Parameter parameters_copy[] = {
@@ -448,6 +647,31 @@ PyObject* call_max(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* nam
 }
 PyObject* method_max(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_max, self, args, n, names);
+}
+
+const Parameter parameters_max_pool[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"kernel", Kind::integers, true},
+    {"stride", Kind::integers, false},
+    {"padding", Kind::integers, false},
+    {"dilation", Kind::integers, false},
+    {"ceil_mode", Kind::flag, false}};
+void run_max_pool(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Integers p1 = a.integers(1);
+  Integers p2 = a.integers(2);
+  Integers p3 = a.integers(3);
+  Integers p4 = a.integers(4);
+  bool p5 = a.flag(5, false);
+  a.begin();
+  a.give(oarlock::max_pool(p0, p1, p2, p3, p4, p5));
+}
+const Function f_max_pool{"max_pool", parameters_max_pool, 6, run_max_pool, nullptr, 1, nullptr};
+PyObject* call_max_pool(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_max_pool, nullptr, args, n, names);
+}
+PyObject* method_max_pool(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_max_pool, self, args, n, names);
 }
 
 const Parameter parameters_maximum[] = {
@@ -976,6 +1200,85 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> out = oarlock.assign(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
      "\n"},
+    {"avg_pool", as_function(call_avg_pool), kFlags,
+     "avg_pool(x, kernel, stride=1, padding=0, dilation=1, ceil_mode=False, count_include_pad=False)\n"
+     "--\n"
+     "\n"
+     "Mean of each window that slides over the axes behind [N, C]. count_include_pad: over the elements and the padding, which is 0, else over the elements alone; what ceil_mode lets a window reach over the padding is never counted. A window without anything to count gives 0. The rest is as of max_pool.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "kernel: integers; 1 to 2147483647\n"
+     "stride: integers; 1 to 2147483647; default 1 everywhere\n"
+     "padding: integers; 0 to 2147483647; default 0 everywhere\n"
+     "dilation: integers; 1 to 2147483647; default 1 everywhere\n"
+     "ceil_mode: true or false; default false\n"
+     "count_include_pad: true or false; default false\n"
+     "-> out [N, C, *E]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 22, AveragePool\n"
+     "\n"
+     ">>> out = oarlock.avg_pool(oarlock.ones((2, 3, 5, 4)), kernel=(3, 2, ), stride=(2, ), padding=(1, ))\n"
+     "\n"},
+    {"avg_pool_gradient", as_function(call_avg_pool_gradient), kFlags,
+     "avg_pool_gradient(dy, size, kernel, stride=1, padding=0, dilation=1, ceil_mode=False, count_include_pad=False)\n"
+     "--\n"
+     "\n"
+     "The gradient of avg_pool with respect to x, linear in dy: each element gets its share of every window that counted it. size: of x behind [N, C]. The other attributes are those of avg_pool.\n"
+     "\n"
+     "dy [N, C, *E]\n"
+     "size: sizes\n"
+     "kernel: integers; 1 to 2147483647\n"
+     "stride: integers; 1 to 2147483647; default 1 everywhere\n"
+     "padding: integers; 0 to 2147483647; default 0 everywhere\n"
+     "dilation: integers; 1 to 2147483647; default 1 everywhere\n"
+     "ceil_mode: true or false; default false\n"
+     "count_include_pad: true or false; default false\n"
+     "-> dx [N, C, *size]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 22, AveragePool\n"
+     "\n"
+     ">>> out = oarlock.avg_pool_gradient(oarlock.ones((2, 3, 3, 3)), size=(5, 4, ), kernel=(3, 2, ), stride=(2, ), padding=(1, ), dilation=(1, ), ceil_mode=False)\n"
+     "\n"},
+    {"batch_norm", as_function(call_batch_norm), kFlags,
+     "batch_norm(x, running_mean, running_var, scale=None, bias=None, training=True, momentum=0.9, epsilon=1e-05)\n"
+     "--\n"
+     "\n"
+     "(x - mean) / sqrt(variance + epsilon) * scale + bias, for each channel; no scale is 1, no bias 0. When training, mean and variance (over n, not n - 1) are those of x, and the new running statistics are momentum * old + (1 - momentum) * those; else they are the running statistics, which stay. They stay, too, where a channel has no elements. Computed in at least f32.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "running_mean P[C] (constant)\n"
+     "running_var P[C] (constant)\n"
+     "scale P[C] (optional)\n"
+     "bias P[C] (optional)\n"
+     "training: true or false; default true\n"
+     "momentum: number; 0 to 1; default 0.9\n"
+     "epsilon: number; at least 0; default 1e-05\n"
+     "-> out [N, C, *D], new_mean P[C], new_var P[C]\n"
+     "T: floats\n"
+     "P: floats\n"
+     "Source: Ioffe and Szegedy 2015, Batch normalization; ONNX operator set 15, BatchNormalization\n"
+     "\n"
+     ">>> out = oarlock.batch_norm(oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True, epsilon=0.00001)\n"
+     "\n"},
+    {"batch_norm_gradient", as_function(call_batch_norm_gradient), kFlags,
+     "batch_norm_gradient(dy, x, mean, inverse_std, scale=None, training=True)\n"
+     "--\n"
+     "\n"
+     "The gradients of batch_norm's result with respect to x, scale and bias, from the mean and the inverse deviation 1 / sqrt(variance + epsilon) that it used. When training these depend on x, else they don't. Computed in at least f32.\n"
+     "\n"
+     "dy [N, C, *D]\n"
+     "x [N, C, *D]\n"
+     "mean T+[C]\n"
+     "inverse_std T+[C]\n"
+     "scale P[C] (optional)\n"
+     "training: true or false; default true\n"
+     "-> dx [N, C, *D], dscale T+[C], dbias T+[C]\n"
+     "T: floats\n"
+     "P: floats\n"
+     "Source: Ioffe and Szegedy 2015, Batch normalization, section 3\n"
+     "\n"
+     ">>> out = oarlock.batch_norm_gradient(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True)\n"
+     "\n"},
     {"cast", as_function(call_cast), kFlags,
      "cast(x, dtype)\n"
      "--\n"
@@ -1005,6 +1308,63 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.concat([oarlock.tensor([1, 2]), oarlock.tensor([3])]).tolist()\n"
      "[1, 2, 3]\n"
+     "\n"},
+    {"conv", as_function(call_conv), kFlags,
+     "conv(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1)\n"
+     "--\n"
+     "\n"
+     "Convolution (cross-correlation: the window is not turned) over the axes behind [N, C], any number of them, padded with zeros. padding: an entry for each axis pads both ends; two for each axis are all beginnings, then all ends; one entry is for all. Group g of the outputs reads group g of the channels.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "w [O, C/groups, *K]\n"
+     "bias [O] (optional)\n"
+     "stride: integers; 1 to 2147483647; default 1 everywhere\n"
+     "padding: integers; 0 to 2147483647; default 0 everywhere\n"
+     "dilation: integers; 1 to 2147483647; default 1 everywhere\n"
+     "groups: integer; at least 1; default 1\n"
+     "-> out [N, O, *E]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 11, Conv; weights as torch.nn.Conv2d\n"
+     "\n"
+     ">>> out = oarlock.conv(oarlock.ones((2, 3, 5, 4)), oarlock.ones((2, 1, 3, 2)), stride=(2, 1, ), padding=(1, ))\n"
+     "\n"},
+    {"conv_input_gradient", as_function(call_conv_input_gradient), kFlags,
+     "conv_input_gradient(dy, w, size, stride=1, padding=0, dilation=1, groups=1)\n"
+     "--\n"
+     "\n"
+     "The gradient of conv with respect to x, linear in dy and in w; a transposed convolution. size: of x behind [N, C]. The other attributes are those of conv.\n"
+     "\n"
+     "dy [N, O, *E]\n"
+     "w [O, C, *K]\n"
+     "size: sizes\n"
+     "stride: integers; 1 to 2147483647; default 1 everywhere\n"
+     "padding: integers; 0 to 2147483647; default 0 everywhere\n"
+     "dilation: integers; 1 to 2147483647; default 1 everywhere\n"
+     "groups: integer; at least 1; default 1\n"
+     "-> dx [N, C*groups, *size]\n"
+     "T: floats\n"
+     "Source: Dumoulin and Visin 2016, A guide to convolution arithmetic for deep learning, chapter 4\n"
+     "\n"
+     ">>> out = oarlock.conv_input_gradient(oarlock.ones((2, 2, 3, 5)), oarlock.ones((2, 3, 3, 2)), size=(5, 4, ), stride=(2, 1, ), padding=(1, ))\n"
+     "\n"},
+    {"conv_weight_gradient", as_function(call_conv_weight_gradient), kFlags,
+     "conv_weight_gradient(dy, x, size, stride=1, padding=0, dilation=1, groups=1)\n"
+     "--\n"
+     "\n"
+     "The gradient of conv with respect to w, linear in dy and in x. size: of w behind [O, C/groups]. The other attributes are those of conv.\n"
+     "\n"
+     "dy [N, O, *E]\n"
+     "x [N, C, *D]\n"
+     "size: sizes\n"
+     "stride: integers; 1 to 2147483647; default 1 everywhere\n"
+     "padding: integers; 0 to 2147483647; default 0 everywhere\n"
+     "dilation: integers; 1 to 2147483647; default 1 everywhere\n"
+     "groups: integer; at least 1; default 1\n"
+     "-> dw [O, C/groups, *size]\n"
+     "T: floats\n"
+     "Source: Dumoulin and Visin 2016, A guide to convolution arithmetic for deep learning, chapter 4\n"
+     "\n"
+     ">>> out = oarlock.conv_weight_gradient(oarlock.ones((2, 2, 3, 5)), oarlock.ones((2, 3, 5, 4)), size=(3, 2, ), stride=(2, 1, ), padding=(1, ))\n"
      "\n"},
     {"copy", as_function(call_copy), kFlags,
      "copy(x)\n"
@@ -1319,6 +1679,24 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.max(oarlock.tensor([[1, 5], [7, 2]]), axis=1).tolist()\n"
      "[5, 7]\n"
+     "\n"},
+    {"max_pool", as_function(call_max_pool), kFlags,
+     "max_pool(x, kernel, stride=1, padding=0, dilation=1, ceil_mode=False)\n"
+     "--\n"
+     "\n"
+     "Greatest element of each window that slides over the axes behind [N, C]; NaN if one is there. Padding never wins: a window of padding alone gives -infinity, or the lowest integer. padding: as of conv. ceil_mode: a last window may reach over the end, unless it starts in the padding behind x. The gradient goes to the first of equal elements. indices: places in x, row-major; x's number of elements for a window of padding alone.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "kernel: integers; 1 to 2147483647\n"
+     "stride: integers; 1 to 2147483647; default 1 everywhere\n"
+     "padding: integers; 0 to 2147483647; default 0 everywhere\n"
+     "dilation: integers; 1 to 2147483647; default 1 everywhere\n"
+     "ceil_mode: true or false; default false\n"
+     "-> out [N, C, *E]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 22, MaxPool, storage order 0\n"
+     "\n"
+     ">>> out = oarlock.max_pool(oarlock.ones((2, 3, 5, 4)), kernel=(3, 2, ), stride=(2, ), padding=(1, ))\n"
      "\n"},
     {"maximum", as_function(call_maximum), kFlags,
      "maximum(a, b)\n"
@@ -1759,6 +2137,85 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.add(oarlock.tensor([1.0, 2.0]), 10).tolist()\n"
      "[11.0, 12.0]\n"
      "\n"},
+    {"avg_pool", as_function(method_avg_pool), kFlags,
+     "avg_pool(self, kernel, stride=1, padding=0, dilation=1, ceil_mode=False, count_include_pad=False)\n"
+     "--\n"
+     "\n"
+     "Mean of each window that slides over the axes behind [N, C]. count_include_pad: over the elements and the padding, which is 0, else over the elements alone; what ceil_mode lets a window reach over the padding is never counted. A window without anything to count gives 0. The rest is as of max_pool.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "kernel: integers; 1 to 2147483647\n"
+     "stride: integers; 1 to 2147483647; default 1 everywhere\n"
+     "padding: integers; 0 to 2147483647; default 0 everywhere\n"
+     "dilation: integers; 1 to 2147483647; default 1 everywhere\n"
+     "ceil_mode: true or false; default false\n"
+     "count_include_pad: true or false; default false\n"
+     "-> out [N, C, *E]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 22, AveragePool\n"
+     "\n"
+     ">>> out = oarlock.avg_pool(oarlock.ones((2, 3, 5, 4)), kernel=(3, 2, ), stride=(2, ), padding=(1, ))\n"
+     "\n"},
+    {"avg_pool_gradient", as_function(method_avg_pool_gradient), kFlags,
+     "avg_pool_gradient(self, size, kernel, stride=1, padding=0, dilation=1, ceil_mode=False, count_include_pad=False)\n"
+     "--\n"
+     "\n"
+     "The gradient of avg_pool with respect to x, linear in dy: each element gets its share of every window that counted it. size: of x behind [N, C]. The other attributes are those of avg_pool.\n"
+     "\n"
+     "dy [N, C, *E]\n"
+     "size: sizes\n"
+     "kernel: integers; 1 to 2147483647\n"
+     "stride: integers; 1 to 2147483647; default 1 everywhere\n"
+     "padding: integers; 0 to 2147483647; default 0 everywhere\n"
+     "dilation: integers; 1 to 2147483647; default 1 everywhere\n"
+     "ceil_mode: true or false; default false\n"
+     "count_include_pad: true or false; default false\n"
+     "-> dx [N, C, *size]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 22, AveragePool\n"
+     "\n"
+     ">>> out = oarlock.avg_pool_gradient(oarlock.ones((2, 3, 3, 3)), size=(5, 4, ), kernel=(3, 2, ), stride=(2, ), padding=(1, ), dilation=(1, ), ceil_mode=False)\n"
+     "\n"},
+    {"batch_norm", as_function(method_batch_norm), kFlags,
+     "batch_norm(self, running_mean, running_var, scale=None, bias=None, training=True, momentum=0.9, epsilon=1e-05)\n"
+     "--\n"
+     "\n"
+     "(x - mean) / sqrt(variance + epsilon) * scale + bias, for each channel; no scale is 1, no bias 0. When training, mean and variance (over n, not n - 1) are those of x, and the new running statistics are momentum * old + (1 - momentum) * those; else they are the running statistics, which stay. They stay, too, where a channel has no elements. Computed in at least f32.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "running_mean P[C] (constant)\n"
+     "running_var P[C] (constant)\n"
+     "scale P[C] (optional)\n"
+     "bias P[C] (optional)\n"
+     "training: true or false; default true\n"
+     "momentum: number; 0 to 1; default 0.9\n"
+     "epsilon: number; at least 0; default 1e-05\n"
+     "-> out [N, C, *D], new_mean P[C], new_var P[C]\n"
+     "T: floats\n"
+     "P: floats\n"
+     "Source: Ioffe and Szegedy 2015, Batch normalization; ONNX operator set 15, BatchNormalization\n"
+     "\n"
+     ">>> out = oarlock.batch_norm(oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True, epsilon=0.00001)\n"
+     "\n"},
+    {"batch_norm_gradient", as_function(method_batch_norm_gradient), kFlags,
+     "batch_norm_gradient(self, x, mean, inverse_std, scale=None, training=True)\n"
+     "--\n"
+     "\n"
+     "The gradients of batch_norm's result with respect to x, scale and bias, from the mean and the inverse deviation 1 / sqrt(variance + epsilon) that it used. When training these depend on x, else they don't. Computed in at least f32.\n"
+     "\n"
+     "dy [N, C, *D]\n"
+     "x [N, C, *D]\n"
+     "mean T+[C]\n"
+     "inverse_std T+[C]\n"
+     "scale P[C] (optional)\n"
+     "training: true or false; default true\n"
+     "-> dx [N, C, *D], dscale T+[C], dbias T+[C]\n"
+     "T: floats\n"
+     "P: floats\n"
+     "Source: Ioffe and Szegedy 2015, Batch normalization, section 3\n"
+     "\n"
+     ">>> out = oarlock.batch_norm_gradient(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True)\n"
+     "\n"},
     {"cast", as_function(method_cast), kFlags,
      "cast(self, dtype)\n"
      "--\n"
@@ -1773,6 +2230,63 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.cast(oarlock.tensor([1.9, -1.9]), oarlock.int32).tolist()\n"
      "[1, -1]\n"
+     "\n"},
+    {"conv", as_function(method_conv), kFlags,
+     "conv(self, w, bias=None, stride=1, padding=0, dilation=1, groups=1)\n"
+     "--\n"
+     "\n"
+     "Convolution (cross-correlation: the window is not turned) over the axes behind [N, C], any number of them, padded with zeros. padding: an entry for each axis pads both ends; two for each axis are all beginnings, then all ends; one entry is for all. Group g of the outputs reads group g of the channels.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "w [O, C/groups, *K]\n"
+     "bias [O] (optional)\n"
+     "stride: integers; 1 to 2147483647; default 1 everywhere\n"
+     "padding: integers; 0 to 2147483647; default 0 everywhere\n"
+     "dilation: integers; 1 to 2147483647; default 1 everywhere\n"
+     "groups: integer; at least 1; default 1\n"
+     "-> out [N, O, *E]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 11, Conv; weights as torch.nn.Conv2d\n"
+     "\n"
+     ">>> out = oarlock.conv(oarlock.ones((2, 3, 5, 4)), oarlock.ones((2, 1, 3, 2)), stride=(2, 1, ), padding=(1, ))\n"
+     "\n"},
+    {"conv_input_gradient", as_function(method_conv_input_gradient), kFlags,
+     "conv_input_gradient(self, w, size, stride=1, padding=0, dilation=1, groups=1)\n"
+     "--\n"
+     "\n"
+     "The gradient of conv with respect to x, linear in dy and in w; a transposed convolution. size: of x behind [N, C]. The other attributes are those of conv.\n"
+     "\n"
+     "dy [N, O, *E]\n"
+     "w [O, C, *K]\n"
+     "size: sizes\n"
+     "stride: integers; 1 to 2147483647; default 1 everywhere\n"
+     "padding: integers; 0 to 2147483647; default 0 everywhere\n"
+     "dilation: integers; 1 to 2147483647; default 1 everywhere\n"
+     "groups: integer; at least 1; default 1\n"
+     "-> dx [N, C*groups, *size]\n"
+     "T: floats\n"
+     "Source: Dumoulin and Visin 2016, A guide to convolution arithmetic for deep learning, chapter 4\n"
+     "\n"
+     ">>> out = oarlock.conv_input_gradient(oarlock.ones((2, 2, 3, 5)), oarlock.ones((2, 3, 3, 2)), size=(5, 4, ), stride=(2, 1, ), padding=(1, ))\n"
+     "\n"},
+    {"conv_weight_gradient", as_function(method_conv_weight_gradient), kFlags,
+     "conv_weight_gradient(self, x, size, stride=1, padding=0, dilation=1, groups=1)\n"
+     "--\n"
+     "\n"
+     "The gradient of conv with respect to w, linear in dy and in x. size: of w behind [O, C/groups]. The other attributes are those of conv.\n"
+     "\n"
+     "dy [N, O, *E]\n"
+     "x [N, C, *D]\n"
+     "size: sizes\n"
+     "stride: integers; 1 to 2147483647; default 1 everywhere\n"
+     "padding: integers; 0 to 2147483647; default 0 everywhere\n"
+     "dilation: integers; 1 to 2147483647; default 1 everywhere\n"
+     "groups: integer; at least 1; default 1\n"
+     "-> dw [O, C/groups, *size]\n"
+     "T: floats\n"
+     "Source: Dumoulin and Visin 2016, A guide to convolution arithmetic for deep learning, chapter 4\n"
+     "\n"
+     ">>> out = oarlock.conv_weight_gradient(oarlock.ones((2, 2, 3, 5)), oarlock.ones((2, 3, 5, 4)), size=(3, 2, ), stride=(2, 1, ), padding=(1, ))\n"
      "\n"},
     {"copy", as_function(method_copy), kFlags,
      "copy(self)\n"
@@ -2073,6 +2587,24 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.max(oarlock.tensor([[1, 5], [7, 2]]), axis=1).tolist()\n"
      "[5, 7]\n"
+     "\n"},
+    {"max_pool", as_function(method_max_pool), kFlags,
+     "max_pool(self, kernel, stride=1, padding=0, dilation=1, ceil_mode=False)\n"
+     "--\n"
+     "\n"
+     "Greatest element of each window that slides over the axes behind [N, C]; NaN if one is there. Padding never wins: a window of padding alone gives -infinity, or the lowest integer. padding: as of conv. ceil_mode: a last window may reach over the end, unless it starts in the padding behind x. The gradient goes to the first of equal elements. indices: places in x, row-major; x's number of elements for a window of padding alone.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "kernel: integers; 1 to 2147483647\n"
+     "stride: integers; 1 to 2147483647; default 1 everywhere\n"
+     "padding: integers; 0 to 2147483647; default 0 everywhere\n"
+     "dilation: integers; 1 to 2147483647; default 1 everywhere\n"
+     "ceil_mode: true or false; default false\n"
+     "-> out [N, C, *E]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 22, MaxPool, storage order 0\n"
+     "\n"
+     ">>> out = oarlock.max_pool(oarlock.ones((2, 3, 5, 4)), kernel=(3, 2, ), stride=(2, ), padding=(1, ))\n"
      "\n"},
     {"maximum", as_function(method_maximum), kFlags,
      "maximum(self, b)\n"
@@ -2468,8 +3000,15 @@ const Function* const all_functions[] = {
     &f_add,
     &f_arange,
     &f_assign,
+    &f_avg_pool,
+    &f_avg_pool_gradient,
+    &f_batch_norm,
+    &f_batch_norm_gradient,
     &f_cast,
     &f_concat,
+    &f_conv,
+    &f_conv_input_gradient,
+    &f_conv_weight_gradient,
     &f_copy,
     &f_cross_entropy,
     &f_diagonal,
@@ -2492,6 +3031,7 @@ const Function* const all_functions[] = {
     &f_matmul,
     &f_matrix_transpose,
     &f_max,
+    &f_max_pool,
     &f_maximum,
     &f_mean,
     &f_minimum,
