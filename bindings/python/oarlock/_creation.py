@@ -8,8 +8,14 @@ def _placed(t, device):
     return t if device is None else t.to(device)
 
 
+def _filled(shape, value, dtype, device):
+    """Shapes as one argument, or as several; NumPy's dtype in the second place."""
+    if len(shape) == 2 and (isinstance(shape[1], (str, type)) or hasattr(shape[1], "itemsize")):
+        shape, dtype = shape[:1], shape[1]
+    return full(_sizes(shape), value, dtype or "float32", device)
+
+
 def _sizes(shape):
-    """Shapes as one argument, or as several."""
     return shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
 
 
@@ -19,7 +25,7 @@ def zeros(*shape, dtype="float32", device=None):
     >>> oarlock.zeros((2, 2)).tolist()
     [[0.0, 0.0], [0.0, 0.0]]
     """
-    return full(_sizes(shape), 0, dtype or "float32", device)
+    return _filled(shape, 0, dtype, device)
 
 
 def ones(*shape, dtype="float32", device=None):
@@ -28,7 +34,7 @@ def ones(*shape, dtype="float32", device=None):
     >>> oarlock.ones(2, dtype=oarlock.int32).tolist()
     [1, 1]
     """
-    return full(_sizes(shape), 1, dtype or "float32", device)
+    return _filled(shape, 1, dtype, device)
 
 
 def _like(x, value, dtype, device):

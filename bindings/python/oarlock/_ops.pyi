@@ -158,7 +158,7 @@ def conv(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride: i
     T: floats
     Source: ONNX operator set 11, Conv; weights as torch.nn.Conv2d
 
-    >>> out = oarlock.conv(oarlock.ones((2, 3, 5, 4)), oarlock.ones((2, 1, 3, 2)), stride=(2, 1, ), padding=(1, ))
+    >>> out = oarlock.conv(oarlock.ones((2, 3, 5, 4)), oarlock.ones((2, 3, 3, 2)), stride=(2, 1, ), padding=(1, ))
     """
 
 def conv_input_gradient(dy: TensorLike, w: TensorLike, size: int | Sequence[int], stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
@@ -708,7 +708,7 @@ def sgd_update(parameter: TensorLike, gradient: TensorLike, rate: TensorLike, mo
     T: floats
     Source: Sutskever et al. 2013, On the importance of initialization and momentum in deep learning
 
-    >>> out = oarlock.sgd_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), 'float64'), weight_decay=0.1)
+    >>> out = oarlock.sgd_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), weight_decay=0.1)
     """
 
 def slice(x: TensorLike, starts: int | Sequence[int], sizes: int | Sequence[int], steps: int | Sequence[int] = 1) -> Tensor:

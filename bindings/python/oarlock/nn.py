@@ -51,17 +51,12 @@ class ParamAttr:
         self.name, self.initializer, self.trainable = name, initializer, trainable
 
 
-def _started(self):
-    try:
-        return self._names()
-    except TypeError:
-        raise AttributeError(f"{type(self).__name__}: the layer is not made yet. Call super().__init__() first.") from None
-
-
-_plain_set = object.__setattr__
+_plain_set, _ready = object.__setattr__, Layer._ready
 
 
 def _set(self, name, value):
+    if not _ready(self):
+        raise AttributeError(f"{type(self).__name__}: the layer is not made yet. Call super().__init__() first.")
     kept = self.__dict__
     if isinstance(value, Layer):
         if name in kept:
@@ -83,7 +78,7 @@ def _set(self, name, value):
             self._set_buffer(name, value)
         kept[name] = value
         return
-    if value is None and name in _started(self):
+    if value is None and self._has_own(name):
         kept.pop(name, None)
         if isinstance(self._own(name)[1], Layer):
             self._remove(name)
@@ -99,7 +94,7 @@ def _set(self, name, value):
 
 def _get(self, name):
     """Only where Python found nothing."""
-    if not name.startswith("__"):
+    if not name.startswith("__") and _ready(self):
         there, value = self._own(name)
         if there:
             return value

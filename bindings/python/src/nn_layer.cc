@@ -198,6 +198,7 @@ void bind_layer(nb::module_& m) {
       .def("forward", [](Layer& self, nb::args, nb::kwargs) -> nb::object {
         raise(PyExc_NotImplementedError, std::string(name_of(self)) + ": the class has no forward. Define it.");
       })
+      .def_static("_ready", [](nb::handle self) { return nb::inst_ready(self); })
       .def("_own", &own)
       .def("_set_parameter", &Layer::set_parameter, nb::arg("name"), nb::arg("value").none())
       .def("_add_parameter", [](Layer& l, const std::string& name, nb::handle value, bool trainable) {

@@ -1326,7 +1326,7 @@ PyMethodDef op_functions[] = {
      "T: floats\n"
      "Source: ONNX operator set 11, Conv; weights as torch.nn.Conv2d\n"
      "\n"
-     ">>> out = oarlock.conv(oarlock.ones((2, 3, 5, 4)), oarlock.ones((2, 1, 3, 2)), stride=(2, 1, ), padding=(1, ))\n"
+     ">>> out = oarlock.conv(oarlock.ones((2, 3, 5, 4)), oarlock.ones((2, 3, 3, 2)), stride=(2, 1, ), padding=(1, ))\n"
      "\n"},
     {"conv_input_gradient", as_function(call_conv_input_gradient), kFlags,
      "conv_input_gradient(dy, w, size, stride=1, padding=0, dilation=1, groups=1)\n"
@@ -1914,7 +1914,7 @@ PyMethodDef op_functions[] = {
      "T: floats\n"
      "Source: Sutskever et al. 2013, On the importance of initialization and momentum in deep learning\n"
      "\n"
-     ">>> out = oarlock.sgd_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), 'float64'), weight_decay=0.1)\n"
+     ">>> out = oarlock.sgd_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), weight_decay=0.1)\n"
      "\n"},
     {"slice", as_function(call_slice), kFlags,
      "slice(x, starts, sizes, steps=1)\n"
@@ -2248,7 +2248,7 @@ PyMethodDef op_methods[] = {
      "T: floats\n"
      "Source: ONNX operator set 11, Conv; weights as torch.nn.Conv2d\n"
      "\n"
-     ">>> out = oarlock.conv(oarlock.ones((2, 3, 5, 4)), oarlock.ones((2, 1, 3, 2)), stride=(2, 1, ), padding=(1, ))\n"
+     ">>> out = oarlock.conv(oarlock.ones((2, 3, 5, 4)), oarlock.ones((2, 3, 3, 2)), stride=(2, 1, ), padding=(1, ))\n"
      "\n"},
     {"conv_input_gradient", as_function(method_conv_input_gradient), kFlags,
      "conv_input_gradient(self, w, size, stride=1, padding=0, dilation=1, groups=1)\n"

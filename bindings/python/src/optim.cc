@@ -61,6 +61,7 @@ Given given(const char* where, nb::handle first, nb::handle rate, nb::handle par
   if (!lr.is_none()) rate = lr;
   g.rate = rate.is_none() ? Rate(otherwise) : rate_from(rate, where);
   if (parameters.is_none()) raise_type(std::string(where) + ": parameters are missing. Give layer.parameters().");
+  if (is_tensor(parameters.ptr())) raise_type(std::string(where) + ": parameters is a tensor. Give a list of tensors.");
   nb::object list = nb::isinstance<nn::Layer>(parameters) ? nb::object(parameters.attr("parameters")()) : nb::object(nb::list(parameters));
   if (nb::len(list) && nb::isinstance<nb::dict>(nb::object(list[0])))
     for (nb::handle d : list) g.groups.push_back(group_from(nb::cast<nb::dict>(d), g.rate.value(), where));
