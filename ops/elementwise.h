@@ -61,6 +61,18 @@ void unary_reference(KernelCall& c, F f) {
   }
 }
 
+// The same in the widest type of x's dtype; f takes and gives double, int64_t or uint64_t.
+template <class F>
+void unary_numeric_reference(KernelCall& c, F f) {
+  const oar_view_t &x = c.in(0), &out = c.out(0);
+  if (set_of(dtype(x)) & kFloat) return unary_reference(c, f);
+  with_accumulator(dtype(x), [&](auto acc) {
+    using Acc = decltype(acc);
+    for (Walk w(out); w.more(); w.next())
+      store<Acc>(out, offset(out, w.index, out.n_dims), f(load<Acc>(x, offset(x, w.index, out.n_dims))));
+  });
+}
+
 // out = f(a, b) in the widest type of a's dtype; f takes two of double, int64_t or uint64_t and gives one of them or a bool.
 template <class F>
 void binary_reference(KernelCall& c, F f) {

@@ -28,10 +28,89 @@ class Operands {
 };
 }  // namespace
 
+Tensor abs(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::abs, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+void accumulate(const Tensor& target, const Tensor& value) {
+  TensorImpl* const in[] = {target.impl(), value.impl()};
+  throw_if(dispatch::call(op::id::accumulate, in, 2, nullptr, 0, nullptr, 0));
+}
+
+Tensor acos(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::acos, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor acosh(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::acosh, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+void adagrad_update(const Tensor& parameter, const Tensor& gradient, const Tensor& sum,
+    const Tensor& rate, double epsilon, double weight_decay) {
+  TensorImpl* const in[] = {parameter.impl(), gradient.impl(), sum.impl(), rate.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(epsilon),
+      op::attr_real(weight_decay)};
+  throw_if(dispatch::call(op::id::adagrad_update, in, 4, attrs, 2, nullptr, 0));
+}
+
+void adam_update(const Tensor& parameter, const Tensor& gradient, const Tensor& first,
+    const Tensor& second, const Tensor& rate, const Tensor& step, const Tensor& greatest, double beta1,
+    double beta2, double epsilon, double weight_decay) {
+  TensorImpl* const in[] = {parameter.impl(), gradient.impl(), first.impl(), second.impl(), greatest.impl(), rate.impl(), step.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(beta1),
+      op::attr_real(beta2),
+      op::attr_real(epsilon),
+      op::attr_real(weight_decay)};
+  throw_if(dispatch::call(op::id::adam_update, in, 7, attrs, 4, nullptr, 0));
+}
+
+void adamw_update(const Tensor& parameter, const Tensor& gradient, const Tensor& first,
+    const Tensor& second, const Tensor& rate, const Tensor& step, const Tensor& greatest, double beta1,
+    double beta2, double epsilon, double weight_decay) {
+  TensorImpl* const in[] = {parameter.impl(), gradient.impl(), first.impl(), second.impl(), greatest.impl(), rate.impl(), step.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(beta1),
+      op::attr_real(beta2),
+      op::attr_real(epsilon),
+      op::attr_real(weight_decay)};
+  throw_if(dispatch::call(op::id::adamw_update, in, 7, attrs, 4, nullptr, 0));
+}
+
 Tensor add(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::add, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor all(const Tensor& x, Integers axes, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::all, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor any(const Tensor& x, Integers axes, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::any, in, 1, attrs, 2, &out, 1));
   return out;
 }
 
@@ -44,9 +123,74 @@ Tensor arange(Dim length, DType dtype) {
   return out;
 }
 
+Tensor argmax(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      axis ? op::attr_integer(*axis) : op::attr_none(OAR_ATTR_INT),
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::argmax, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor argmin(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      axis ? op::attr_integer(*axis) : op::attr_none(OAR_ATTR_INT),
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::argmin, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor argsort(const Tensor& x, int64_t axis, bool descending) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis),
+      op::attr_flag(descending)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::argsort, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor asin(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::asin, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor asinh(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::asinh, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
 void assign(const Tensor& target, const Tensor& value) {
   TensorImpl* const in[] = {target.impl(), value.impl()};
   throw_if(dispatch::call(op::id::assign, in, 2, nullptr, 0, nullptr, 0));
+}
+
+Tensor atan(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::atan, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor atan2(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::atan2, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor atanh(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::atanh, in, 1, nullptr, 0, &out, 1));
+  return out;
 }
 
 Tensor avg_pool(const Tensor& x, Integers kernel, Integers stride, Integers padding, Integers dilation,
@@ -102,12 +246,97 @@ BatchNormGradientResult batch_norm_gradient(const Tensor& dy, const Tensor& x, c
   return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
 }
 
+Tensor bernoulli(const Tensor& p, const Tensor& seed, DType dtype) {
+  TensorImpl* const in[] = {p.impl(), seed.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dtype(dtype)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::bernoulli, in, 2, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor bincount(const Tensor& index, Dim length, const Tensor& weights, DType dtype) {
+  TensorImpl* const in[] = {index.impl(), weights.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dim(length),
+      op::attr_dtype(dtype)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::bincount, in, 2, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor bitwise_and(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::bitwise_and, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor bitwise_invert(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::bitwise_invert, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor bitwise_left_shift(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::bitwise_left_shift, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor bitwise_or(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::bitwise_or, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor bitwise_right_shift(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::bitwise_right_shift, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor bitwise_xor(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::bitwise_xor, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor cast(const Tensor& x, DType dtype) {
   TensorImpl* const in[] = {x.impl()};
   const oar_attr_t attrs[] = {
       op::attr_dtype(dtype)};
   Tensor out;
   throw_if(dispatch::call(op::id::cast, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor ceil(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::ceil, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+std::vector<Tensor> chunk(const Tensor& x, int64_t parts, int64_t axis) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(parts),
+      op::attr_integer(axis)};
+  std::vector<Tensor> out;
+  throw_if(dispatch::call_variadic(op::id::chunk, in, 1, attrs, 2, out));
+  return out;
+}
+
+Tensor clip(const Tensor& x, const Tensor& min, const Tensor& max) {
+  TensorImpl* const in[] = {x.impl(), min.impl(), max.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::clip, in, 3, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -169,10 +398,81 @@ Tensor copy(const Tensor& x) {
   return out;
 }
 
+Tensor copysign(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::copysign, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor cos(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::cos, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor cosh(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::cosh, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor count_nonzero(const Tensor& x, Integers axes, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::count_nonzero, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels) {
   TensorImpl* const in[] = {logits.impl(), labels.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::cross_entropy, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor cumsum(const Tensor& x, int64_t axis, bool exclusive, bool reverse) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis),
+      op::attr_flag(exclusive),
+      op::attr_flag(reverse)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::cumsum, in, 1, attrs, 3, &out, 1));
+  return out;
+}
+
+CumulativeMaxResult cumulative_max(const Tensor& x, int64_t axis) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis)};
+  Tensor out[2];
+  throw_if(dispatch::call(op::id::cumulative_max, in, 1, attrs, 1, out, 2));
+  return {std::move(out[0]), std::move(out[1])};
+}
+
+Tensor cumulative_product(const Tensor& x, int64_t axis, bool exclusive, bool reverse) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis),
+      op::attr_flag(exclusive),
+      op::attr_flag(reverse)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::cumulative_product, in, 1, attrs, 3, &out, 1));
+  return out;
+}
+
+Tensor diag(const Tensor& x, int64_t offset) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(offset)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::diag, in, 1, attrs, 1, &out, 1));
   return out;
 }
 
@@ -184,6 +484,13 @@ Tensor diagonal(const Tensor& x, int64_t offset, int64_t axis1, int64_t axis2) {
       op::attr_integer(axis2)};
   Tensor out;
   throw_if(dispatch::call(op::id::diagonal, in, 1, attrs, 3, &out, 1));
+  return out;
+}
+
+Tensor digamma(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::digamma, in, 1, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -226,10 +533,24 @@ Tensor erf(const Tensor& x) {
   return out;
 }
 
+Tensor erf_inverse(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::erf_inverse, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor exp(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::exp, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor exp2(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::exp2, in, 1, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -239,6 +560,64 @@ Tensor expand(const Tensor& x, const Shape& shape) {
       op::attr_dims(shape)};
   Tensor out;
   throw_if(dispatch::call(op::id::expand, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor expm1(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::expm1, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor eye(Dim rows, std::optional<Dim> columns, int64_t offset, DType dtype) {
+  const oar_attr_t attrs[] = {
+      op::attr_dim(rows),
+      columns ? op::attr_dim(*columns) : op::attr_none(OAR_ATTR_INT),
+      op::attr_integer(offset),
+      op::attr_dtype(dtype)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::eye, nullptr, 0, attrs, 4, &out, 1));
+  return out;
+}
+
+Tensor flatten(const Tensor& x, int64_t start, int64_t stop) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(start),
+      op::attr_integer(stop)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::flatten, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor flip(const Tensor& x, Integers axes) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}}};
+  Tensor out;
+  throw_if(dispatch::call(op::id::flip, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor floor(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::floor, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor floor_divide(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::floor_divide, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor fmod(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::fmod, in, 2, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -268,6 +647,21 @@ Tensor gather(const Tensor& x, const Tensor& index) {
   return out;
 }
 
+Tensor gather_nd(const Tensor& x, const Tensor& index) {
+  TensorImpl* const in[] = {x.impl(), index.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::gather_nd, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor global_norm(Tensors xs) {
+  Operands in(xs.size() + 0);
+  for (const Tensor& t : xs) in.add(t);
+  Tensor out;
+  throw_if(dispatch::call(op::id::global_norm, in.data(), in.size(), nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor greater(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
@@ -279,6 +673,57 @@ Tensor greater_equal(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::greater_equal, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor heaviside(const Tensor& x, const Tensor& value) {
+  TensorImpl* const in[] = {x.impl(), value.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::heaviside, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor hypot(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::hypot, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor index_add(const Tensor& x, const Tensor& index, const Tensor& updates, int64_t axis) {
+  TensorImpl* const in[] = {x.impl(), index.impl(), updates.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::index_add, in, 3, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor isfinite(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::isfinite, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor isinf(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::isinf, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor isnan(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::isnan, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) {
+  TensorImpl* const in[] = {a.impl(), b.impl(), weight.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::lerp, in, 3, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -296,10 +741,60 @@ Tensor less_equal(const Tensor& a, const Tensor& b) {
   return out;
 }
 
+Tensor lgamma(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::lgamma, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor linear_scan(const Tensor& decay, const Tensor& x, int64_t axis, bool reverse) {
+  TensorImpl* const in[] = {decay.impl(), x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis),
+      op::attr_flag(reverse)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::linear_scan, in, 2, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor linspace(double start, double stop, Dim num, bool endpoint, DType dtype) {
+  const oar_attr_t attrs[] = {
+      op::attr_real(start),
+      op::attr_real(stop),
+      op::attr_dim(num),
+      op::attr_flag(endpoint),
+      op::attr_dtype(dtype)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::linspace, nullptr, 0, attrs, 5, &out, 1));
+  return out;
+}
+
 Tensor log(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::log, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor log10(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::log10, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor log1p(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::log1p, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor log2(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::log2, in, 1, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -309,6 +804,65 @@ Tensor log_softmax(const Tensor& x, int64_t axis) {
       op::attr_integer(axis)};
   Tensor out;
   throw_if(dispatch::call(op::id::log_softmax, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor logaddexp(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::logaddexp, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor logical_and(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::logical_and, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor logical_not(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::logical_not, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor logical_or(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::logical_or, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor logical_xor(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::logical_xor, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor logsumexp(const Tensor& x, Integers axes, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::logsumexp, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
+  TensorImpl* const in[] = {x.impl(), mask.impl(), value.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::masked_fill, in, 3, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor masked_select(const Tensor& x, const Tensor& mask) {
+  TensorImpl* const in[] = {x.impl(), mask.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::masked_select, in, 2, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -367,10 +921,50 @@ Tensor mean(const Tensor& x, Integers axes, bool keepdims) {
   return out;
 }
 
+Tensor median(const Tensor& x, int64_t axis, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis),
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::median, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+std::vector<Tensor> meshgrid(Tensors xs, std::string_view indexing) {
+  Operands in(xs.size() + 0);
+  for (const Tensor& t : xs) in.add(t);
+  const oar_attr_t attrs[] = {
+      op::attr_text(indexing)};
+  std::vector<Tensor> out;
+  throw_if(dispatch::call_variadic(op::id::meshgrid, in.data(), in.size(), attrs, 1, out));
+  return out;
+}
+
+Tensor min(const Tensor& x, Integers axes, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::min, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
 Tensor minimum(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::minimum, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor moveaxis(const Tensor& x, Integers source, Integers destination) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, 1, source.size(), {.ints = source.data()}},
+      {OAR_ATTR_INTS, 1, destination.size(), {.ints = destination.data()}}};
+  Tensor out;
+  throw_if(dispatch::call(op::id::moveaxis, in, 1, attrs, 2, &out, 1));
   return out;
 }
 
@@ -381,10 +975,28 @@ Tensor multiply(const Tensor& a, const Tensor& b) {
   return out;
 }
 
+Tensor nan_to_num(const Tensor& x, double nan, std::optional<double> posinf, std::optional<double> neginf) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(nan),
+      posinf ? op::attr_real(*posinf) : op::attr_none(OAR_ATTR_FLOAT),
+      neginf ? op::attr_real(*neginf) : op::attr_none(OAR_ATTR_FLOAT)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::nan_to_num, in, 1, attrs, 3, &out, 1));
+  return out;
+}
+
 Tensor negative(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::negative, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor nonzero(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::nonzero, in, 1, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -405,6 +1017,13 @@ Tensor one_hot(const Tensor& index, Dim depth, DType dtype) {
   return out;
 }
 
+Tensor outer(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::outer, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor pad(const Tensor& x, const Shape& before, const Shape& after, Integers between, double value) {
   TensorImpl* const in[] = {x.impl()};
   const oar_attr_t attrs[] = {
@@ -417,12 +1036,101 @@ Tensor pad(const Tensor& x, const Shape& before, const Shape& after, Integers be
   return out;
 }
 
+Tensor pad_edges(const Tensor& x, const Shape& before, const Shape& after, std::string_view mode) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(before),
+      op::attr_dims(after),
+      op::attr_text(mode)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::pad_edges, in, 1, attrs, 3, &out, 1));
+  return out;
+}
+
 Tensor permute(const Tensor& x, Integers axes) {
   TensorImpl* const in[] = {x.impl()};
   const oar_attr_t attrs[] = {
       {OAR_ATTR_INTS, 1, axes.size(), {.ints = axes.data()}}};
   Tensor out;
   throw_if(dispatch::call(op::id::permute, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor polygamma(const Tensor& x, int64_t order) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(order)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::polygamma, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor power(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::power, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor product(const Tensor& x, Integers axes, bool keepdims) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::product, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor put_along_axis(const Tensor& x, const Tensor& index, const Tensor& updates, int64_t axis,
+    std::string_view reduction) {
+  TensorImpl* const in[] = {x.impl(), index.impl(), updates.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis),
+      op::attr_text(reduction)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::put_along_axis, in, 3, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor random_exponential(const Tensor& seed, const Shape& shape, DType dtype) {
+  TensorImpl* const in[] = {seed.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(shape),
+      op::attr_dtype(dtype)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::random_exponential, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor random_integers(const Tensor& seed, const Shape& shape, int64_t low, int64_t high, DType dtype) {
+  TensorImpl* const in[] = {seed.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(shape),
+      op::attr_integer(low),
+      op::attr_integer(high),
+      op::attr_dtype(dtype)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::random_integers, in, 1, attrs, 4, &out, 1));
+  return out;
+}
+
+Tensor random_normal(const Tensor& seed, const Shape& shape, DType dtype) {
+  TensorImpl* const in[] = {seed.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(shape),
+      op::attr_dtype(dtype)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::random_normal, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor random_permutation(const Tensor& seed, Dim length) {
+  TensorImpl* const in[] = {seed.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dim(length)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::random_permutation, in, 1, attrs, 1, &out, 1));
   return out;
 }
 
@@ -436,10 +1144,34 @@ Tensor random_uniform(const Tensor& seed, const Shape& shape, DType dtype) {
   return out;
 }
 
+Tensor reciprocal(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::reciprocal, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor relu(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::relu, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor remainder(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::remainder, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor repeat(const Tensor& x, Dim repeats, int64_t axis) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dim(repeats),
+      op::attr_integer(axis)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::repeat, in, 1, attrs, 2, &out, 1));
   return out;
 }
 
@@ -452,6 +1184,42 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   return out;
 }
 
+void rmsprop_update(const Tensor& parameter, const Tensor& gradient, const Tensor& mean_square,
+    const Tensor& rate, const Tensor& mean, const Tensor& momentum, double alpha, double epsilon,
+    double weight_decay, double beta) {
+  TensorImpl* const in[] = {parameter.impl(), gradient.impl(), mean_square.impl(), mean.impl(), momentum.impl(), rate.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(alpha),
+      op::attr_real(epsilon),
+      op::attr_real(weight_decay),
+      op::attr_real(beta)};
+  throw_if(dispatch::call(op::id::rmsprop_update, in, 6, attrs, 4, nullptr, 0));
+}
+
+Tensor roll(const Tensor& x, Integers shifts, Integers axes) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, 1, shifts.size(), {.ints = shifts.data()}},
+      {OAR_ATTR_INTS, 1, axes.size(), {.ints = axes.data()}}};
+  Tensor out;
+  throw_if(dispatch::call(op::id::roll, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor round(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::round, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor rsqrt(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::rsqrt, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor scatter_add(const Tensor& x, const Tensor& index, const Tensor& updates) {
   TensorImpl* const in[] = {x.impl(), index.impl(), updates.impl()};
   Tensor out;
@@ -459,14 +1227,54 @@ Tensor scatter_add(const Tensor& x, const Tensor& index, const Tensor& updates) 
   return out;
 }
 
+Tensor scatter_nd(const Tensor& x, const Tensor& index, const Tensor& updates, std::string_view reduction) {
+  TensorImpl* const in[] = {x.impl(), index.impl(), updates.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_text(reduction)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::scatter_nd, in, 3, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor search_sorted(const Tensor& sorted, const Tensor& values, std::string_view side) {
+  TensorImpl* const in[] = {sorted.impl(), values.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_text(side)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::search_sorted, in, 2, attrs, 1, &out, 1));
+  return out;
+}
+
 void sgd_update(const Tensor& parameter, const Tensor& gradient, const Tensor& rate,
-    const Tensor& momentum, double beta, double weight_decay, bool nesterov) {
+    const Tensor& momentum, double beta, double weight_decay, bool nesterov, double dampening) {
   TensorImpl* const in[] = {parameter.impl(), gradient.impl(), momentum.impl(), rate.impl()};
   const oar_attr_t attrs[] = {
       op::attr_real(beta),
       op::attr_real(weight_decay),
-      op::attr_flag(nesterov)};
-  throw_if(dispatch::call(op::id::sgd_update, in, 4, attrs, 3, nullptr, 0));
+      op::attr_flag(nesterov),
+      op::attr_real(dampening)};
+  throw_if(dispatch::call(op::id::sgd_update, in, 4, attrs, 4, nullptr, 0));
+}
+
+Tensor sign(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::sign, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor sin(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::sin, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor sinh(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::sinh, in, 1, nullptr, 0, &out, 1));
+  return out;
 }
 
 Tensor slice(const Tensor& x, const Shape& starts, const Shape& sizes, Integers steps) {
@@ -489,10 +1297,37 @@ Tensor softmax(const Tensor& x, int64_t axis) {
   return out;
 }
 
+SortResult sort(const Tensor& x, int64_t axis, bool descending) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis),
+      op::attr_flag(descending)};
+  Tensor out[2];
+  throw_if(dispatch::call(op::id::sort, in, 1, attrs, 2, out, 2));
+  return {std::move(out[0]), std::move(out[1])};
+}
+
+std::vector<Tensor> split(const Tensor& x, const Shape& sizes, int64_t axis) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(sizes),
+      op::attr_integer(axis)};
+  std::vector<Tensor> out;
+  throw_if(dispatch::call_variadic(op::id::split, in, 1, attrs, 2, out));
+  return out;
+}
+
 Tensor sqrt(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::sqrt, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor square(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::square, in, 1, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -502,6 +1337,27 @@ Tensor squeeze(const Tensor& x, Integers axes) {
       {OAR_ATTR_INTS, 1, axes.size(), {.ints = axes.data()}}};
   Tensor out;
   throw_if(dispatch::call(op::id::squeeze, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor stack(Tensors xs, int64_t axis) {
+  Operands in(xs.size() + 0);
+  for (const Tensor& t : xs) in.add(t);
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::stack, in.data(), in.size(), attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor std(const Tensor& x, Integers axes, bool keepdims, double correction) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims),
+      op::attr_real(correction)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::std, in, 1, attrs, 3, &out, 1));
   return out;
 }
 
@@ -543,11 +1399,55 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
   return out;
 }
 
+Tensor take(const Tensor& x, const Tensor& index, int64_t axis) {
+  TensorImpl* const in[] = {x.impl(), index.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::take, in, 2, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor take_along_axis(const Tensor& x, const Tensor& index, int64_t axis) {
+  TensorImpl* const in[] = {x.impl(), index.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::take_along_axis, in, 2, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor tan(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::tan, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor tanh(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::tanh, in, 1, nullptr, 0, &out, 1));
   return out;
+}
+
+Tensor tile(const Tensor& x, Integers repetitions) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, 1, repetitions.size(), {.ints = repetitions.data()}}};
+  Tensor out;
+  throw_if(dispatch::call(op::id::tile, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+TopkResult topk(const Tensor& x, Dim k, bool largest) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dim(k),
+      op::attr_flag(largest)};
+  Tensor out[2];
+  throw_if(dispatch::call(op::id::topk, in, 1, attrs, 2, out, 2));
+  return {std::move(out[0]), std::move(out[1])};
 }
 
 Tensor transfer(const Tensor& x, int64_t device) {
@@ -559,12 +1459,82 @@ Tensor transfer(const Tensor& x, int64_t device) {
   return out;
 }
 
+Tensor tril(const Tensor& x, int64_t offset) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(offset)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::tril, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor triu(const Tensor& x, int64_t offset) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(offset)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::triu, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor trunc(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::trunc, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+UniqueResult unique(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out[4];
+  throw_if(dispatch::call(op::id::unique, in, 1, nullptr, 0, out, 4));
+  return {std::move(out[0]), std::move(out[1]), std::move(out[2]), std::move(out[3])};
+}
+
 Tensor unsqueeze(const Tensor& x, Integers axes) {
   TensorImpl* const in[] = {x.impl()};
   const oar_attr_t attrs[] = {
       {OAR_ATTR_INTS, 1, axes.size(), {.ints = axes.data()}}};
   Tensor out;
   throw_if(dispatch::call(op::id::unsqueeze, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+std::vector<Tensor> unstack(const Tensor& x, int64_t axis) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis)};
+  std::vector<Tensor> out;
+  throw_if(dispatch::call_variadic(op::id::unstack, in, 1, attrs, 1, out));
+  return out;
+}
+
+Tensor var(const Tensor& x, Integers axes, bool keepdims, double correction) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims),
+      op::attr_real(correction)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::var, in, 1, attrs, 3, &out, 1));
+  return out;
+}
+
+Tensor vecdot(const Tensor& a, const Tensor& b) {
+  TensorImpl* const in[] = {a.impl(), b.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::vecdot, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor vector_norm(const Tensor& x, Integers axes, bool keepdims, double order) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, axes.given(), axes.size(), {.ints = axes.data()}},
+      op::attr_flag(keepdims),
+      op::attr_real(order)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::vector_norm, in, 1, attrs, 3, &out, 1));
   return out;
 }
 

@@ -1,6 +1,8 @@
 // What the rules half of an op file includes: the calls, elements, the typed functions of every op, and the few things that
 // many rules say.
 #pragma once
+#include <numbers>
+
 #include <oarlock/base/ops.h>
 
 #include "core/op/calls.h"

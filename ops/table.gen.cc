@@ -2,135 +2,365 @@
 #include "core/op/table.h"
 
 namespace oarlock::op {
+namespace abs_ { extern const OpDef def; }
+namespace accumulate_ { extern const OpDef def; }
+namespace acos_ { extern const OpDef def; }
+namespace acosh_ { extern const OpDef def; }
+namespace adagrad_update_ { extern const OpDef def; }
+namespace adam_update_ { extern const OpDef def; }
+namespace adamw_update_ { extern const OpDef def; }
 namespace add_ { extern const OpDef def; }
+namespace all_ { extern const OpDef def; }
+namespace any_ { extern const OpDef def; }
 namespace arange_ { extern const OpDef def; }
+namespace argmax_ { extern const OpDef def; }
+namespace argmin_ { extern const OpDef def; }
+namespace argsort_ { extern const OpDef def; }
+namespace asin_ { extern const OpDef def; }
+namespace asinh_ { extern const OpDef def; }
 namespace assign_ { extern const OpDef def; }
+namespace atan_ { extern const OpDef def; }
+namespace atan2_ { extern const OpDef def; }
+namespace atanh_ { extern const OpDef def; }
 namespace avg_pool_ { extern const OpDef def; }
 namespace avg_pool_gradient_ { extern const OpDef def; }
 namespace batch_norm_ { extern const OpDef def; }
 namespace batch_norm_gradient_ { extern const OpDef def; }
+namespace bernoulli_ { extern const OpDef def; }
+namespace bincount_ { extern const OpDef def; }
+namespace bitwise_and_ { extern const OpDef def; }
+namespace bitwise_invert_ { extern const OpDef def; }
+namespace bitwise_left_shift_ { extern const OpDef def; }
+namespace bitwise_or_ { extern const OpDef def; }
+namespace bitwise_right_shift_ { extern const OpDef def; }
+namespace bitwise_xor_ { extern const OpDef def; }
 namespace cast_ { extern const OpDef def; }
+namespace ceil_ { extern const OpDef def; }
+namespace chunk_ { extern const OpDef def; }
+namespace clip_ { extern const OpDef def; }
 namespace concat_ { extern const OpDef def; }
 namespace conv_ { extern const OpDef def; }
 namespace conv_input_gradient_ { extern const OpDef def; }
 namespace conv_weight_gradient_ { extern const OpDef def; }
 namespace copy_ { extern const OpDef def; }
+namespace copysign_ { extern const OpDef def; }
+namespace cos_ { extern const OpDef def; }
+namespace cosh_ { extern const OpDef def; }
+namespace count_nonzero_ { extern const OpDef def; }
 namespace cross_entropy_ { extern const OpDef def; }
+namespace cumsum_ { extern const OpDef def; }
+namespace cumulative_max_ { extern const OpDef def; }
+namespace cumulative_product_ { extern const OpDef def; }
+namespace diag_ { extern const OpDef def; }
 namespace diagonal_ { extern const OpDef def; }
+namespace digamma_ { extern const OpDef def; }
 namespace dim_value_ { extern const OpDef def; }
 namespace divide_ { extern const OpDef def; }
 namespace dropout_ { extern const OpDef def; }
 namespace equal_ { extern const OpDef def; }
 namespace erf_ { extern const OpDef def; }
+namespace erf_inverse_ { extern const OpDef def; }
 namespace exp_ { extern const OpDef def; }
+namespace exp2_ { extern const OpDef def; }
 namespace expand_ { extern const OpDef def; }
+namespace expm1_ { extern const OpDef def; }
+namespace eye_ { extern const OpDef def; }
+namespace flatten_ { extern const OpDef def; }
+namespace flip_ { extern const OpDef def; }
+namespace floor_ { extern const OpDef def; }
+namespace floor_divide_ { extern const OpDef def; }
+namespace fmod_ { extern const OpDef def; }
 namespace full_ { extern const OpDef def; }
 namespace full_like_ { extern const OpDef def; }
 namespace gather_ { extern const OpDef def; }
+namespace gather_nd_ { extern const OpDef def; }
+namespace global_norm_ { extern const OpDef def; }
 namespace greater_ { extern const OpDef def; }
 namespace greater_equal_ { extern const OpDef def; }
+namespace heaviside_ { extern const OpDef def; }
+namespace hypot_ { extern const OpDef def; }
+namespace index_add_ { extern const OpDef def; }
+namespace isfinite_ { extern const OpDef def; }
+namespace isinf_ { extern const OpDef def; }
+namespace isnan_ { extern const OpDef def; }
+namespace lerp_ { extern const OpDef def; }
 namespace less_ { extern const OpDef def; }
 namespace less_equal_ { extern const OpDef def; }
+namespace lgamma_ { extern const OpDef def; }
+namespace linear_scan_ { extern const OpDef def; }
+namespace linspace_ { extern const OpDef def; }
 namespace log_ { extern const OpDef def; }
+namespace log10_ { extern const OpDef def; }
+namespace log1p_ { extern const OpDef def; }
+namespace log2_ { extern const OpDef def; }
 namespace log_softmax_ { extern const OpDef def; }
+namespace logaddexp_ { extern const OpDef def; }
+namespace logical_and_ { extern const OpDef def; }
+namespace logical_not_ { extern const OpDef def; }
+namespace logical_or_ { extern const OpDef def; }
+namespace logical_xor_ { extern const OpDef def; }
+namespace logsumexp_ { extern const OpDef def; }
+namespace masked_fill_ { extern const OpDef def; }
+namespace masked_select_ { extern const OpDef def; }
 namespace matmul_ { extern const OpDef def; }
 namespace matrix_transpose_ { extern const OpDef def; }
 namespace max_ { extern const OpDef def; }
 namespace max_pool_ { extern const OpDef def; }
 namespace maximum_ { extern const OpDef def; }
 namespace mean_ { extern const OpDef def; }
+namespace median_ { extern const OpDef def; }
+namespace meshgrid_ { extern const OpDef def; }
+namespace min_ { extern const OpDef def; }
 namespace minimum_ { extern const OpDef def; }
+namespace moveaxis_ { extern const OpDef def; }
 namespace multiply_ { extern const OpDef def; }
+namespace nan_to_num_ { extern const OpDef def; }
 namespace negative_ { extern const OpDef def; }
+namespace nonzero_ { extern const OpDef def; }
 namespace not_equal_ { extern const OpDef def; }
 namespace one_hot_ { extern const OpDef def; }
+namespace outer_ { extern const OpDef def; }
 namespace pad_ { extern const OpDef def; }
+namespace pad_edges_ { extern const OpDef def; }
 namespace permute_ { extern const OpDef def; }
+namespace polygamma_ { extern const OpDef def; }
+namespace power_ { extern const OpDef def; }
+namespace product_ { extern const OpDef def; }
+namespace put_along_axis_ { extern const OpDef def; }
+namespace random_exponential_ { extern const OpDef def; }
+namespace random_integers_ { extern const OpDef def; }
+namespace random_normal_ { extern const OpDef def; }
+namespace random_permutation_ { extern const OpDef def; }
 namespace random_uniform_ { extern const OpDef def; }
+namespace reciprocal_ { extern const OpDef def; }
 namespace relu_ { extern const OpDef def; }
+namespace remainder_ { extern const OpDef def; }
+namespace repeat_ { extern const OpDef def; }
 namespace reshape_ { extern const OpDef def; }
+namespace rmsprop_update_ { extern const OpDef def; }
+namespace roll_ { extern const OpDef def; }
+namespace round_ { extern const OpDef def; }
+namespace rsqrt_ { extern const OpDef def; }
 namespace scatter_add_ { extern const OpDef def; }
+namespace scatter_nd_ { extern const OpDef def; }
+namespace search_sorted_ { extern const OpDef def; }
 namespace sgd_update_ { extern const OpDef def; }
+namespace sign_ { extern const OpDef def; }
+namespace sin_ { extern const OpDef def; }
+namespace sinh_ { extern const OpDef def; }
 namespace slice_ { extern const OpDef def; }
 namespace softmax_ { extern const OpDef def; }
+namespace sort_ { extern const OpDef def; }
+namespace split_ { extern const OpDef def; }
 namespace sqrt_ { extern const OpDef def; }
+namespace square_ { extern const OpDef def; }
 namespace squeeze_ { extern const OpDef def; }
+namespace stack_ { extern const OpDef def; }
+namespace std_ { extern const OpDef def; }
 namespace strided_slice_ { extern const OpDef def; }
 namespace subtract_ { extern const OpDef def; }
 namespace sum_ { extern const OpDef def; }
 namespace sum_to_ { extern const OpDef def; }
+namespace take_ { extern const OpDef def; }
+namespace take_along_axis_ { extern const OpDef def; }
+namespace tan_ { extern const OpDef def; }
 namespace tanh_ { extern const OpDef def; }
+namespace tile_ { extern const OpDef def; }
+namespace topk_ { extern const OpDef def; }
 namespace transfer_ { extern const OpDef def; }
+namespace tril_ { extern const OpDef def; }
+namespace triu_ { extern const OpDef def; }
+namespace trunc_ { extern const OpDef def; }
+namespace unique_ { extern const OpDef def; }
 namespace unsqueeze_ { extern const OpDef def; }
+namespace unstack_ { extern const OpDef def; }
+namespace var_ { extern const OpDef def; }
+namespace vecdot_ { extern const OpDef def; }
+namespace vector_norm_ { extern const OpDef def; }
 namespace where_ { extern const OpDef def; }
 namespace windows_ { extern const OpDef def; }
 
 std::span<const OpDef* const> builtin_ops() {
   static constexpr const OpDef* kOps[] = {
+      &abs_::def,
+      &accumulate_::def,
+      &acos_::def,
+      &acosh_::def,
+      &adagrad_update_::def,
+      &adam_update_::def,
+      &adamw_update_::def,
       &add_::def,
+      &all_::def,
+      &any_::def,
       &arange_::def,
+      &argmax_::def,
+      &argmin_::def,
+      &argsort_::def,
+      &asin_::def,
+      &asinh_::def,
       &assign_::def,
+      &atan_::def,
+      &atan2_::def,
+      &atanh_::def,
       &avg_pool_::def,
       &avg_pool_gradient_::def,
       &batch_norm_::def,
       &batch_norm_gradient_::def,
+      &bernoulli_::def,
+      &bincount_::def,
+      &bitwise_and_::def,
+      &bitwise_invert_::def,
+      &bitwise_left_shift_::def,
+      &bitwise_or_::def,
+      &bitwise_right_shift_::def,
+      &bitwise_xor_::def,
       &cast_::def,
+      &ceil_::def,
+      &chunk_::def,
+      &clip_::def,
       &concat_::def,
       &conv_::def,
       &conv_input_gradient_::def,
       &conv_weight_gradient_::def,
       &copy_::def,
+      &copysign_::def,
+      &cos_::def,
+      &cosh_::def,
+      &count_nonzero_::def,
       &cross_entropy_::def,
+      &cumsum_::def,
+      &cumulative_max_::def,
+      &cumulative_product_::def,
+      &diag_::def,
       &diagonal_::def,
+      &digamma_::def,
       &dim_value_::def,
       &divide_::def,
       &dropout_::def,
       &equal_::def,
       &erf_::def,
+      &erf_inverse_::def,
       &exp_::def,
+      &exp2_::def,
       &expand_::def,
+      &expm1_::def,
+      &eye_::def,
+      &flatten_::def,
+      &flip_::def,
+      &floor_::def,
+      &floor_divide_::def,
+      &fmod_::def,
       &full_::def,
       &full_like_::def,
       &gather_::def,
+      &gather_nd_::def,
+      &global_norm_::def,
       &greater_::def,
       &greater_equal_::def,
+      &heaviside_::def,
+      &hypot_::def,
+      &index_add_::def,
+      &isfinite_::def,
+      &isinf_::def,
+      &isnan_::def,
+      &lerp_::def,
       &less_::def,
       &less_equal_::def,
+      &lgamma_::def,
+      &linear_scan_::def,
+      &linspace_::def,
       &log_::def,
+      &log10_::def,
+      &log1p_::def,
+      &log2_::def,
       &log_softmax_::def,
+      &logaddexp_::def,
+      &logical_and_::def,
+      &logical_not_::def,
+      &logical_or_::def,
+      &logical_xor_::def,
+      &logsumexp_::def,
+      &masked_fill_::def,
+      &masked_select_::def,
       &matmul_::def,
       &matrix_transpose_::def,
       &max_::def,
       &max_pool_::def,
       &maximum_::def,
       &mean_::def,
+      &median_::def,
+      &meshgrid_::def,
+      &min_::def,
       &minimum_::def,
+      &moveaxis_::def,
       &multiply_::def,
+      &nan_to_num_::def,
       &negative_::def,
+      &nonzero_::def,
       &not_equal_::def,
       &one_hot_::def,
+      &outer_::def,
       &pad_::def,
+      &pad_edges_::def,
       &permute_::def,
+      &polygamma_::def,
+      &power_::def,
+      &product_::def,
+      &put_along_axis_::def,
+      &random_exponential_::def,
+      &random_integers_::def,
+      &random_normal_::def,
+      &random_permutation_::def,
       &random_uniform_::def,
+      &reciprocal_::def,
       &relu_::def,
+      &remainder_::def,
+      &repeat_::def,
       &reshape_::def,
+      &rmsprop_update_::def,
+      &roll_::def,
+      &round_::def,
+      &rsqrt_::def,
       &scatter_add_::def,
+      &scatter_nd_::def,
+      &search_sorted_::def,
       &sgd_update_::def,
+      &sign_::def,
+      &sin_::def,
+      &sinh_::def,
       &slice_::def,
       &softmax_::def,
+      &sort_::def,
+      &split_::def,
       &sqrt_::def,
+      &square_::def,
       &squeeze_::def,
+      &stack_::def,
+      &std_::def,
       &strided_slice_::def,
       &subtract_::def,
       &sum_::def,
       &sum_to_::def,
+      &take_::def,
+      &take_along_axis_::def,
+      &tan_::def,
       &tanh_::def,
+      &tile_::def,
+      &topk_::def,
       &transfer_::def,
+      &tril_::def,
+      &triu_::def,
+      &trunc_::def,
+      &unique_::def,
       &unsqueeze_::def,
+      &unstack_::def,
+      &var_::def,
+      &vecdot_::def,
+      &vector_norm_::def,
       &where_::def,
       &windows_::def,
       nullptr};
-  return {kOps, 62};
+  return {kOps, 177};
 }
 
 }  // namespace oarlock::op

@@ -465,6 +465,22 @@ AttrValue Generator::draw_attribute(size_t which, Random& random, const Wishes& 
   return v;
 }
 
+// A range with "S[axis]" in it, the size of pack S along attribute axis, as a number.
+std::string Generator::along_axes(std::string range, const Draw& d) {
+  for (size_t open; (open = range.find('[')) != range.npos;) {
+    size_t close = range.find(']', open), from = open;
+    while (from > 0 && std::isalpha(uint8_t(range[from - 1]))) --from;
+    auto pack = d.names.find(range.substr(from, open - from));
+    int which = schema_.attribute(range.substr(open + 1, close - open - 1));
+    int64_t rank = pack == d.names.end() ? 0 : int64_t(pack->second.size());
+    int64_t axis = which < 0 ? 0 : d.attrs[size_t(which)].i;
+    if (axis < 0) axis += rank;
+    std::string size = axis >= 0 && axis < rank ? std::to_string(pack->second[size_t(axis)]) : "0";
+    range.replace(from, close + 1 - from, size);
+  }
+  return range;
+}
+
 bool Generator::draw_values(Random& random, const Wishes& w, Draw& d) {
   Lookup lookup = [&](std::string_view name) { return value_of(name, d, false, nullptr, nullptr); };
   // Smooth: one grid of distinct numbers for all operands, away from 0 and from each other.
@@ -483,17 +499,32 @@ bool Generator::draw_values(Random& random, const Wishes& w, Draw& d) {
     if (!o.present) continue;
     const OpOperand& info = schema_.input(i);
     o.bytes.assign(size_t(size_bytes(o.dtype, uint64_t(o.count()))), 0);
-    if (!info.range.empty()) {
-      size_t dots = info.range.find("..");
-      auto low = evaluate(std::string_view(info.range).substr(0, dots), lookup);
-      auto high = evaluate(std::string_view(info.range).substr(dots + 2), lookup);
-      if (!low || !high) return reason_ = "the range " + info.range + " has no value", false;
-      if (!(set_of(o.dtype) & (kSigned | kFloat))) low = std::max<int64_t>(*low, 0);
-      if (w.a_case && *high < *low) high = low = 0;  // the case means it
-      if (o.count() > 0 && (*high < *low || double(*high) > largest(o.dtype)))
-        return reason_ = "the range " + info.range + " is empty", false;
-      for (int64_t k = 0; k < o.count(); ++k)
-        put_number(o.bytes.data(), o.dtype, k, double(random.between(*low, *high)));
+    bool hole = info.range.starts_with("not ");  // "not 0", of integers
+    bool above_zero = info.range == "positive";  // of floats
+    if (!info.range.empty() && !hole && !above_zero) {
+      std::vector<std::pair<int64_t, int64_t>> ends;  // per column: a pack's name stands for its sizes, one a column
+      size_t columns = o.shape.empty() ? 1 : size_t(std::max<int64_t>(o.shape.back(), 1));
+      for (size_t k = 0; k < columns; ++k) {
+        Lookup sizes = [&](std::string_view name) -> std::optional<int64_t> {
+          auto it = d.names.find(std::string(name));
+          if (it == d.names.end() || it->second.size() == 1) return lookup(name);
+          return k < it->second.size() ? std::optional(it->second[k]) : std::nullopt;
+        };
+        std::string range = along_axes(info.range, d);
+        size_t dots = range.find("..");
+        auto low = evaluate(std::string_view(range).substr(0, dots), sizes);
+        auto high = evaluate(std::string_view(range).substr(dots + 2), sizes);
+        if (!low || !high) return reason_ = "the range " + info.range + " has no value", false;
+        if (!(set_of(o.dtype) & (kSigned | kFloat))) low = std::max<int64_t>(*low, 0);
+        if (w.a_case && *high < *low) high = low = 0;  // the case means it
+        if (o.count() > 0 && (*high < *low || double(*high) > largest(o.dtype)))
+          return reason_ = "the range " + info.range + " is empty", false;
+        ends.emplace_back(*low, *high);
+      }
+      for (int64_t k = 0; k < o.count(); ++k) {
+        auto [low, high] = ends[size_t(k) % columns];
+        put_number(o.bytes.data(), o.dtype, k, double(random.between(low, high)));
+      }
       if (w.a_case) case_values(*w.a_case, info.name, o, random);
       continue;
     }
@@ -507,12 +538,13 @@ bool Generator::draw_values(Random& random, const Wishes& w, Draw& d) {
             : mode == 7 ? random.real(0.1, 3)
                         : std::exp(random.real(-6, 3)) * (random.chance(0.5) ? 1 : -1);
       else if (o.dtype == DType::boolean) x = random.chance(0.5);
-      else if (mode == 9 && info.range.empty())  // the ends, where integers wrap
+      else if (mode == 9)  // the ends, where integers wrap
         x = random.chance(0.5)          ? std::min(largest(o.dtype), 0x1p52)
             : set_of(o.dtype) & kSigned ? -std::min(largest(o.dtype), 0x1p52)
                                         : 0;
       else x = double(random.between(set_of(o.dtype) & kSigned ? -9 : 0, 9));
-      put_number(o.bytes.data(), o.dtype, k, x);
+      if (hole && x == 0 && !is_float(o.dtype)) x = 1;
+      put_number(o.bytes.data(), o.dtype, k, above_zero ? std::max(std::abs(x), 0.01) : x);
     }
     if (w.a_case) case_values(*w.a_case, info.name, o, random);
   }

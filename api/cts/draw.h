@@ -68,6 +68,7 @@ class Generator {
   bool draw_shapes(Random& random, const Wishes& wishes, Draw& draw);
   bool draw_types(Random& random, const Wishes& wishes, Draw& draw);
   bool draw_values(Random& random, const Wishes& wishes, Draw& draw);
+  std::string along_axes(std::string range, const Draw& d);
   AttrValue draw_attribute(size_t which, Random& random, const Wishes& wishes, const Draw& draw);
   std::optional<int64_t> value_of(std::string_view name, const Draw& draw, bool draw_missing, Random* random,
                                   const Wishes* wishes);

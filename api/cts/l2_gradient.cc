@@ -166,6 +166,10 @@ void first_order(Check& check, const Schema& schema, const Draw& draw, const Fun
     if (!std::isfinite(up) || !std::isfinite(down)) continue;  // outside the domain: log of a negative number
     double want = (up - down) / (2 * kStep), got = dot(g, d);
     double allowed = kSlack * (1 + std::fabs(want) + std::min(norm(g), 100.0) + std::fabs(up));
+    if (std::fabs(got - want) > allowed) {  // near a pole the difference itself is uncertain: by what a wider one says
+      double wide = (f.loss(d, 2 * kStep) - f.loss(d, -2 * kStep)) / (4 * kStep);
+      if (std::isfinite(wide)) allowed += std::fabs(wide - want);
+    }
     check.expect(std::fabs(got - want) <= allowed,
                  "{}: its gradient gives {:.9g} in one direction, finite differences {:.9g}", draw.to_string(schema),
                  got, want);

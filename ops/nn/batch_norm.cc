@@ -12,7 +12,7 @@ extern constinit const OpDef def = define({
     .source = "Ioffe and Szegedy 2015, Batch normalization; ONNX operator set 15, BatchNormalization",
     .inputs = {{"x", "[N, C, *D]"},
                {"running_mean", "P[C]", constant},
-               {"running_var", "P[C]", constant},
+               {"running_var", "P[C]", constant, "positive"},
                {"scale", "P[C]", optional},
                {"bias", "P[C]", optional}},
     .outputs = {{"out", "[N, C, *D]"},

@@ -11,7 +11,7 @@ extern constinit const OpDef def = define({
     .inputs = {{"dy", "[N, C, *D]"},
                {"x", "[N, C, *D]"},
                {"mean", "T+[C]"},
-               {"inverse_std", "T+[C]"},
+               {"inverse_std", "T+[C]", 0, "positive"},
                {"scale", "P[C]", optional}},
     .outputs = {{"dx", "[N, C, *D]"}, {"dscale", "T+[C]"}, {"dbias", "T+[C]"}},
     .types = {{"T", kFloat}, {"P", kFloat}},

@@ -55,6 +55,13 @@ class Array {
     return view;
   }
 
+  // The same memory in another order.
+  Array restrided(const Dims& strides) const {
+    Array view = *this;
+    view.strides_ = strides;
+    return view;
+  }
+
   // Memory offset of element i in row-major order of the shape.
   int64_t offset(int64_t i) const {
     int64_t at = 0;
@@ -149,6 +156,7 @@ struct Outcome {
   int32_t operand = -1;
   std::string text;  // of the refusal or the error
   uint64_t unread_inputs = 0;
+  std::vector<Dims> strides;  // of each output, as prepare chose them
 };
 
 class Plugin {
@@ -313,9 +321,23 @@ class Plugin {
     auto* prepared = reinterpret_cast<oar_prepared_t*>(prepared_room);
     prepared->struct_size = sizeof(oar_prepared_t);
     prepared->verdict = verdict;
+    std::vector<oar_choice_t> choices(operands.size());
+    std::vector<oar_choice_t*> choice_pointers;
+    std::vector<Dims> strides;
+    for (const Array& operand : operands) strides.push_back(operand.strides());
+    for (size_t i = 0; i < operands.size(); ++i) {
+      choices[i].struct_size = sizeof(oar_choice_t);
+      choices[i].layout = i < n ? OAR_LAYOUT_STRIDED : OAR_LAYOUT_DENSE;
+      choices[i].strides = strides[i].data();
+      choice_pointers.push_back(&choices[i]);
+    }
+    prepared->inputs = choice_pointers.data();
+    prepared->outputs = choice_pointers.data() + n;
     const oar_status_t status = decl->prepare(pack_, decl, &call, prepared);
     if (status != OAR_OK) return refused(status);
     outcome.unread_inputs = prepared->unread_inputs;
+    outcome.strides.assign(strides.begin() + static_cast<int64_t>(n), strides.end());
+    for (size_t i = n; i < operands.size(); ++i) views[i].strides = strides[i].data();
     std::unique_ptr<void, void (*)(void*)> workspace(nullptr, std::free);
     if (prepared->workspace_bytes != 0) {
       workspace.reset(std::aligned_alloc(64, (prepared->workspace_bytes + 63) / 64 * 64));

@@ -11,6 +11,9 @@ struct GradientCase {
   In inputs;
 };
 std::vector<GradientCase> nn_gradient_cases();  // nn_gradient_test.cc
+std::vector<GradientCase> math_gradient_cases();
+std::vector<GradientCase> reduce_gradient_cases();
+std::vector<GradientCase> place_gradient_cases();
 
 inline Function one(Tensor (*f)(const Tensor&)) {
   return [f](const In& x) { return In{f(x[0])}; };

@@ -151,7 +151,8 @@ std::vector<GradientCase> own_cases() {
 
 std::vector<GradientCase> cases() {
   std::vector<GradientCase> all = own_cases();
-  for (auto& more : {nn_gradient_cases()}) all.insert(all.end(), more.begin(), more.end());
+  for (auto& more : {nn_gradient_cases(), math_gradient_cases(), reduce_gradient_cases(), place_gradient_cases()})
+    all.insert(all.end(), more.begin(), more.end());
   return all;
 }
 
@@ -178,7 +179,7 @@ TEST(Gradients, ADifferenceThatIsWrongIsSeen) {  // the engine itself: a gradien
   EXPECT_GT(gradient_error(wrong, {r({3}, 0.5, 1)}), 0.1);
 }
 
-std::vector<double> all(const Tensor& t) {
+std::vector<double> numbers(const Tensor& t) {
   std::vector<double> out(size_t(t.element_count()));
   cast(t, DType::f64).copy_to_host(out.data());
   return out;
@@ -187,28 +188,28 @@ std::vector<double> all(const Tensor& t) {
 TEST(Gradients, TiesShareEqually) {
   Tensor x = Tensor::of<double>({3, 1, 3, 3}, {4}).set_requires_grad();
   max(x).backward();
-  EXPECT_EQ(all(x.grad()), (std::vector<double>{1.0 / 3, 0, 1.0 / 3, 1.0 / 3}));
+  EXPECT_EQ(numbers(x.grad()), (std::vector<double>{1.0 / 3, 0, 1.0 / 3, 1.0 / 3}));
   Tensor a = Tensor::of<double>({1, 2, 3}, {3}).set_requires_grad(),
          b = Tensor::of<double>({2, 2, 2}, {3}).set_requires_grad();
   sum(maximum(a, b)).backward();
-  EXPECT_EQ(all(a.grad()), (std::vector<double>{0, 0.5, 1}));
-  EXPECT_EQ(all(b.grad()), (std::vector<double>{1, 0.5, 0}));
+  EXPECT_EQ(numbers(a.grad()), (std::vector<double>{0, 0.5, 1}));
+  EXPECT_EQ(numbers(b.grad()), (std::vector<double>{1, 0.5, 0}));
   Tensor c = Tensor::of<double>({1, 2, 3}, {3}).set_requires_grad();
   sum(minimum(c, b.detach())).backward();
-  EXPECT_EQ(all(c.grad()), (std::vector<double>{1, 0.5, 0}));
+  EXPECT_EQ(numbers(c.grad()), (std::vector<double>{1, 0.5, 0}));
 }
 
 TEST(Gradients, ReluAtZeroIsZero) {
   Tensor x = Tensor::of<double>({-1, 0, 2}, {3}).set_requires_grad();
   sum(relu(x)).backward();
-  EXPECT_EQ(all(x.grad()), (std::vector<double>{0, 0, 1}));
+  EXPECT_EQ(numbers(x.grad()), (std::vector<double>{0, 0, 1}));
 }
 
 TEST(Gradients, WhereKeepsTheOtherSidesNanOut) {
   Tensor x = Tensor::of<double>({-1, 4}, {2}).set_requires_grad();
   Tensor positive = less(full({}, 0, DType::f64), x);
   sum(where(positive, sqrt(where(positive, x, full({}, 1, DType::f64))), full({}, 0, DType::f64))).backward();
-  EXPECT_EQ(all(x.grad()), (std::vector<double>{0, 0.25}));
+  EXPECT_EQ(numbers(x.grad()), (std::vector<double>{0, 0.25}));
 }
 
 TEST(Gradients, OfMixedDtypesComeBackInTheirOwn) {
@@ -217,8 +218,8 @@ TEST(Gradients, OfMixedDtypesComeBackInTheirOwn) {
   sum(multiply(a, b)).backward();
   EXPECT_EQ(a.grad().dtype(), DType::f32);
   EXPECT_EQ(b.grad().dtype(), DType::f64);
-  EXPECT_EQ(all(a.grad()), (std::vector<double>{3, 4}));
-  EXPECT_EQ(all(b.grad()), (std::vector<double>{1, 2}));
+  EXPECT_EQ(numbers(a.grad()), (std::vector<double>{3, 4}));
+  EXPECT_EQ(numbers(b.grad()), (std::vector<double>{1, 2}));
 }
 
 }  // namespace

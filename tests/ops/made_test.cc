@@ -14,7 +14,7 @@
 namespace oarlock::op {
 namespace {
 
-std::vector<double> all(const Tensor& t) {
+std::vector<double> numbers(const Tensor& t) {
   std::vector<double> out(size_t(t.element_count()));
   if (!out.empty()) cast(t, DType::f64).copy_to_host(out.data());
   return out;
@@ -53,10 +53,10 @@ TEST(Versions, OldCallsMeanWhatTheyMeant) {
   affine();
   std::vector<Tensor> x{Tensor::of<double>({1, 2, 5}, {3})};
   oar_attr_t old[] = {attr_real(10)}, today[] = {attr_real(10), attr_real(1)};
-  EXPECT_EQ(all(call_op("made_affine", x, old)[0]), (Values{10, 20, 50})) << "today's, with its default";
-  EXPECT_EQ(all(call_op("made_affine", x, today)[0]), (Values{11, 21, 51}));
-  EXPECT_EQ(all(call_op("made_affine", x, old, {.version = 1})[0]), (Values{0, 10, 40}));
-  EXPECT_EQ(all(call_op("made_affine", x, today, {.version = 2})[0]), (Values{11, 21, 51}));
+  EXPECT_EQ(numbers(call_op("made_affine", x, old)[0]), (Values{10, 20, 50})) << "today's, with its default";
+  EXPECT_EQ(numbers(call_op("made_affine", x, today)[0]), (Values{11, 21, 51}));
+  EXPECT_EQ(numbers(call_op("made_affine", x, old, {.version = 1})[0]), (Values{0, 10, 40}));
+  EXPECT_EQ(numbers(call_op("made_affine", x, today, {.version = 2})[0]), (Values{11, 21, 51}));
   EXPECT_THROW(call_op("made_affine", x, today, {.version = 3}), Error);
   EXPECT_EQ(op_info("made_affine").attributes.at(1).since, 2);
 }
@@ -66,7 +66,7 @@ TEST(Versions, UpgradedCallsAreDifferentiated) {
   Tensor x = Tensor::of<double>({1, 2}, {2}).set_requires_grad();
   oar_attr_t old[] = {attr_real(10)};
   sum(call_op("made_affine", std::vector<Tensor>{x}, old, {.version = 1})[0]).backward();
-  EXPECT_EQ(all(x.grad()), (Values{10, 10}));
+  EXPECT_EQ(numbers(x.grad()), (Values{10, 10}));
 }
 
 TEST(UnknownSizes, TheKernelAllocates) {
@@ -90,9 +90,9 @@ TEST(UnknownSizes, TheKernelAllocates) {
   Tensor x = Tensor::of<float>({0, 3, 0, 4, 5, 0}, {2, 3});
   Tensor places = call_op("made_nonzero", std::vector<Tensor>{x})[0];
   EXPECT_EQ(to_string(places.shape()), "[3, 2]");
-  EXPECT_EQ(all(places), (Values{0, 1, 1, 0, 1, 1}));
+  EXPECT_EQ(numbers(places), (Values{0, 1, 1, 0, 1, 1}));
   x = Tensor::of<float>({0, 0, 0, 0, 0, 9}, {2, 3});
-  EXPECT_EQ(all(call_op("made_nonzero", std::vector<Tensor>{x})[0]), (Values{1, 2}))
+  EXPECT_EQ(numbers(call_op("made_nonzero", std::vector<Tensor>{x})[0]), (Values{1, 2}))
       << "the same signature, another size";
   EXPECT_EQ(to_string(call_op("made_nonzero", std::vector<Tensor>{Tensor::of<float>({0}, {1})})[0].shape()), "[0, 1]");
 }
@@ -132,11 +132,11 @@ TEST(VariadicOutputs, TheRuleSaysHowMany) {
   oar_attr_t attrs[] = {attr_dims(sizes)}, bad[] = {attr_dims(wrong)};
   auto parts = call_op("made_split", std::vector<Tensor>{x}, attrs);
   ASSERT_EQ(parts.size(), 3u);
-  EXPECT_EQ(all(parts[0]), (Values{1, 2}));
-  EXPECT_EQ(all(parts[1]), (Values{}));
-  EXPECT_EQ(all(parts[2]), (Values{3, 4, 5}));
+  EXPECT_EQ(numbers(parts[0]), (Values{1, 2}));
+  EXPECT_EQ(numbers(parts[1]), (Values{}));
+  EXPECT_EQ(numbers(parts[2]), (Values{3, 4, 5}));
   sum(multiply(parts[2], parts[2])).backward();
-  EXPECT_EQ(all(x.grad()), (Values{0, 0, 6, 8, 10}));
+  EXPECT_EQ(numbers(x.grad()), (Values{0, 0, 6, 8, 10}));
   try {
     call_op("made_split", std::vector<Tensor>{x}, bad);
     FAIL();
@@ -183,12 +183,12 @@ TEST(Hidden, IsAbsentWhenNobodyDifferentiates) {
   };
   add_once(m);
   Tensor x = Tensor::of<double>({3, -1}, {2});
-  EXPECT_EQ(all(call_op("made_hidden", std::vector<Tensor>{x})[0]), (Values{9, 1}));
+  EXPECT_EQ(numbers(call_op("made_hidden", std::vector<Tensor>{x})[0]), (Values{9, 1}));
   EXPECT_EQ(made, 0);
   x.set_requires_grad();
   sum(call_op("made_hidden", std::vector<Tensor>{x})[0]).backward();
   EXPECT_EQ(made, 1);
-  EXPECT_EQ(all(x.grad()), (Values{6, -2}));
+  EXPECT_EQ(numbers(x.grad()), (Values{6, -2}));
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ std::vector<GradientCase> nn_gradient_cases() {
        {r({2, 4, 2, 6}), q({2, 3, 5, 6})}},
       {"max_pool",
        [](const In& x) {
-         return In{max_pool(x[0], {3, 2}, {2}, {1, 0}), max_pool(x[0], {2}, {2}, {0}, {1}, true), max_pool(x[0], {2}, {1}, {1}, {2})};
+         return In{max_pool(x[0], {3, 2}, {2}, {1, 0}), max_pool(x[0], {2}, {2}, {0}, {1}, true),
+                   max_pool(x[0], {2}, {1}, {1}, {2})};
        },
        {apart({1, 2, 5, 5})}},
       {"max_pool, without elements",

@@ -16,7 +16,7 @@ namespace {
 constexpr double kNan = NAN, kInf = INFINITY;
 using Values = std::vector<double>;
 
-Values all(const Tensor& t) {
+Values numbers(const Tensor& t) {
   Values out(size_t(t.element_count()));
   if (!out.empty()) cast(t, DType::f64).copy_to_host(out.data());
   return out;
@@ -30,7 +30,7 @@ Tensor count_up(const Shape& s, DType t = DType::f64) { return reshape(arange(co
 
 // NaN equals NaN here.
 void expect_values(const Tensor& t, const Values& want) {
-  Values got = all(t);
+  Values got = numbers(t);
   ASSERT_EQ(got.size(), want.size());
   for (size_t i = 0; i < want.size(); ++i) {
     if (std::isnan(want[i])) EXPECT_TRUE(std::isnan(got[i])) << i;
@@ -76,7 +76,7 @@ TEST(Values, FunctionsHaveTheirClosedForms) {
   EXPECT_NEAR(tanh(f64({1})).item(), 0.7615941559557649, 1e-16);  // (e^2-1)/(e^2+1)
   EXPECT_NEAR(erf(f64({1})).item(), 0.8427007929497149, 1e-15);   // Abramowitz and Stegun, table 7.1
   EXPECT_NEAR(erf(f64({0.5})).item(), 0.5204998778130465, 1e-15);
-  EXPECT_TRUE(std::signbit(all(negative(f64({0})))[0]));
+  EXPECT_TRUE(std::signbit(numbers(negative(f64({0})))[0]));
   EXPECT_EQ(exp(cast(f64({1}), DType::f16)).item(), 2.71875);  // e in 11 bits
 }
 
@@ -187,8 +187,8 @@ TEST(Values, ReshapeSharesElementsWhereStridesAllowIt) {
   EXPECT_EQ(reshape(p, {3, 2, 2, 2}).data(), x.data());
   Tensor copied = reshape(p, {6, 4});
   EXPECT_NE(copied.data(), x.data());
-  expect_values(copied, all(p));
-  expect_values(reshape(p, {24}), all(p));
+  expect_values(copied, numbers(p));
+  expect_values(reshape(p, {24}), numbers(p));
 }
 
 TEST(Values, Views) {
@@ -303,16 +303,16 @@ TEST(Values, OneHot) {
 // ---- networks
 TEST(Values, SoftmaxIsStable) {
   expect_values(softmax(f64({1000, 1000})), {0.5, 0.5});
-  Values got = all(log_softmax(f64({0, 1000})));
+  Values got = numbers(log_softmax(f64({0, 1000})));
   EXPECT_EQ(got[0], -1000);
   EXPECT_EQ(got[1], 0);
   expect_values(softmax(f64({-kInf, -kInf})), {kNan, kNan});
-  EXPECT_NEAR(all(softmax(f64({0, std::log(3.0)})))[1], 0.75, 1e-15);
+  EXPECT_NEAR(numbers(softmax(f64({0, std::log(3.0)})))[1], 0.75, 1e-15);
 }
 
 TEST(Values, CrossEntropyOfEqualLogitsIsLogOfTheClasses) {
   Tensor loss = cross_entropy(full({2, 5}, 3, DType::f64), i64({0, 4}));
-  EXPECT_NEAR(all(loss)[0], std::log(5.0), 1e-15);
+  EXPECT_NEAR(numbers(loss)[0], std::log(5.0), 1e-15);
   EXPECT_EQ(text(cross_entropy(full({0, 3}, 1), i64({}))), "[0]");
   EXPECT_EQ(text(cross_entropy(full({3}, 1), Tensor::of<int64_t>({1}, {}))), "[]");
   for (int64_t bad : {-1, 5, -100}) {  // never the neighbour's row
@@ -328,8 +328,8 @@ TEST(Values, DropoutKeepsTheMean) {
   Tensor y = dropout(x, seed, 0.25);
   EXPECT_NEAR(mean(y).item(), 1, 0.02);
   expect_values(max(y), {double(float(1 / 0.75))});
-  expect_values(y, all(dropout(x, seed, 0.25)));
-  EXPECT_NE(all(y), all(dropout(x, i64({7, 1}), 0.25)));
+  expect_values(y, numbers(dropout(x, seed, 0.25)));
+  EXPECT_NE(numbers(y), numbers(dropout(x, i64({7, 1}), 0.25)));
   expect_values(dropout(x, seed, 1), Values(20000, 0));
   expect_values(dropout(x, seed, 0), Values(20000, 1));
 }
@@ -340,7 +340,7 @@ TEST(Values, RandomUniformIsPhilox) {
   expect_values(random_uniform(i64({0, 0}), {4}),
                 {unit(0x6627e8d5), unit(0xe169c58d), unit(0xbc57ac4c), unit(0x9b00dbd8)});
   // counter (1, 0): the next block of the same stream is not that of the next offset
-  Values eight = all(random_uniform(i64({0, 0}), {8})), next = all(random_uniform(i64({0, 1}), {4}));
+  Values eight = numbers(random_uniform(i64({0, 0}), {8})), next = numbers(random_uniform(i64({0, 1}), {4}));
   EXPECT_NE(Values(eight.begin() + 4, eight.end()), next);
   Tensor wide = random_uniform(i64({0, 0}), {1}, DType::f64);
   EXPECT_EQ(wide.item(), double((uint64_t(0xe169c58d) << 32 | 0x6627e8d5) >> 11) * 0x1p-53);

@@ -17,10 +17,109 @@ extern "C" {
 typedef struct oar_tensor oar_tensor_t;
 #endif
 
+/* Absolute value. The lowest integer stays as it is; the gradient at 0 is 0.
+ * x [...] -> out [...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_abs(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* Adds value to target in place; integers wrap. What gathers gradients over several batches.
+ * target [*S] (mutated), value [*S] -> nothing
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_accumulate(oar_tensor_t* target, oar_tensor_t* value);
+
+/* Arc cosine, from 0 to pi; NaN outside -1 to 1.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_acos(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* Inverse hyperbolic cosine, not negative; NaN below 1.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_acosh(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* One step of Adagrad: g = gradient + weight_decay * parameter; sum = sum + g * g; parameter -= rate * g /
+ *   (sqrt(sum) + epsilon). Nothing is computed in less than f32.
+ * parameter [*S] (mutated), gradient [*S] (constant), sum M[*S] (mutated), rate f64[] (host) -> nothing
+ * T: floats
+ * M: floats */
+typedef struct oar_adagrad_update_options {
+  uint32_t struct_size;
+  double epsilon;                        /* number; at least 0; default 1e-10 */
+  double weight_decay;                   /* number; at least 0; default 0 */
+} oar_adagrad_update_options_t;
+#define OAR_ADAGRAD_UPDATE_OPTIONS_INIT { sizeof(oar_adagrad_update_options_t), 1e-10, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_adagrad_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
+    oar_tensor_t* sum, oar_tensor_t* rate, const oar_adagrad_update_options_t* options);
+
+/* One step of Adam: g = gradient + weight_decay * parameter. m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 -
+ *   beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + epsilon). With
+ *   greatest, that keeps the greatest v so far and takes its place (AMSGrad). step counts from 1. The moments may
+ *   have a wider dtype than the parameter; nothing is computed in less than f32.
+ * parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
+ *   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+ * T: floats
+ * M: floats */
+typedef struct oar_adam_update_options {
+  uint32_t struct_size;
+  double beta1;                          /* number; at least 0; default 0.9 */
+  double beta2;                          /* number; at least 0; default 0.999 */
+  double epsilon;                        /* number; at least 0; default 1e-08 */
+  double weight_decay;                   /* number; at least 0; default 0 */
+} oar_adam_update_options_t;
+#define OAR_ADAM_UPDATE_OPTIONS_INIT { sizeof(oar_adam_update_options_t), 0.9, 0.999, 1e-08, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_adam_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
+    oar_tensor_t* first, oar_tensor_t* second, oar_tensor_t* rate, oar_tensor_t* step,
+    oar_tensor_t* greatest, const oar_adam_update_options_t* options);
+
+/* One step of Adam with decoupled decay: g = gradient; parameter -= rate * weight_decay * parameter. m = beta1 * m
+ *   + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v /
+ *   (1 - beta2^step)) + epsilon). With greatest, that keeps the greatest v so far and takes its place (AMSGrad).
+ *   step counts from 1. The moments may have a wider dtype than the parameter; nothing is computed in less than
+ *   f32.
+ * parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
+ *   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+ * T: floats
+ * M: floats */
+typedef struct oar_adamw_update_options {
+  uint32_t struct_size;
+  double beta1;                          /* number; at least 0; default 0.9 */
+  double beta2;                          /* number; at least 0; default 0.999 */
+  double epsilon;                        /* number; at least 0; default 1e-08 */
+  double weight_decay;                   /* number; at least 0; default 0.01 */
+} oar_adamw_update_options_t;
+#define OAR_ADAMW_UPDATE_OPTIONS_INIT { sizeof(oar_adamw_update_options_t), 0.9, 0.999, 1e-08, 0.01 }
+OAR_EXPORT oar_status_t OAR_CALL oar_adamw_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
+    oar_tensor_t* first, oar_tensor_t* second, oar_tensor_t* rate, oar_tensor_t* step,
+    oar_tensor_t* greatest, const oar_adamw_update_options_t* options);
+
 /* a + b. Integers wrap.
  * a [...], b [...] -> out [...]
  * T: integers and floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_add(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* True where no element over axes is 0 (NaN is not). Over nothing: true.
+ * x [*S] -> out bool[*R]
+ * T: bool, integers, floats */
+typedef struct oar_all_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+} oar_all_options_t;
+#define OAR_ALL_OPTIONS_INIT { sizeof(oar_all_options_t), NULL, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_all(oar_tensor_t* x, const oar_all_options_t* options, oar_tensor_t** out_out);
+
+/* True where an element over axes is not 0 (NaN is not). Over nothing: false.
+ * x [*S] -> out bool[*R]
+ * T: bool, integers, floats */
+typedef struct oar_any_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+} oar_any_options_t;
+#define OAR_ANY_OPTIONS_INIT { sizeof(oar_any_options_t), NULL, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_any(oar_tensor_t* x, const oar_any_options_t* options, oar_tensor_t** out_out);
 
 /* 0, 1, ... length-1.
  * nothing -> out dtype[length]
@@ -33,10 +132,75 @@ typedef struct oar_arange_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_arange(int64_t length, const oar_arange_options_t* options,
     oar_tensor_t** out_out);
 
+/* The place of the greatest element along an axis, or of all in row-major order; the first NaN, if one is there,
+ *   else the first of equals. Over nothing: an error.
+ * x [*S] -> out i64[*R]
+ * T: integers and floats */
+typedef struct oar_argmax_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; may be none */
+  int32_t has_axis;
+  int32_t keepdims;                      /* true or false; default false */
+} oar_argmax_options_t;
+#define OAR_ARGMAX_OPTIONS_INIT { sizeof(oar_argmax_options_t), 0, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_argmax(oar_tensor_t* x, const oar_argmax_options_t* options,
+    oar_tensor_t** out_out);
+
+/* The place of the least element along an axis, or of all in row-major order; the first NaN, if one is there, else
+ *   the first of equals. Over nothing: an error.
+ * x [*S] -> out i64[*R]
+ * T: integers and floats */
+typedef struct oar_argmin_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; may be none */
+  int32_t has_axis;
+  int32_t keepdims;                      /* true or false; default false */
+} oar_argmin_options_t;
+#define OAR_ARGMIN_OPTIONS_INIT { sizeof(oar_argmin_options_t), 0, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_argmin(oar_tensor_t* x, const oar_argmin_options_t* options,
+    oar_tensor_t** out_out);
+
+/* Where the elements of x, sorted along an axis, were. Equal elements keep their order; NaN is the greatest.
+ * x [*S] -> out i64[*S]
+ * T: bool, integers, floats */
+typedef struct oar_argsort_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+  int32_t descending;                    /* true or false; default false */
+} oar_argsort_options_t;
+#define OAR_ARGSORT_OPTIONS_INIT { sizeof(oar_argsort_options_t), -1, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_argsort(oar_tensor_t* x, const oar_argsort_options_t* options,
+    oar_tensor_t** out_out);
+
+/* Arc sine, from -pi/2 to pi/2; NaN outside -1 to 1.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_asin(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* Inverse hyperbolic sine.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_asinh(oar_tensor_t* x, oar_tensor_t** out_out);
+
 /* Writes value into target, whose version rises. The only op that writes to an operand.
  * target [*S] (mutated), value [*S] -> nothing
  * T: any dtype */
 OAR_EXPORT oar_status_t OAR_CALL oar_assign(oar_tensor_t* target, oar_tensor_t* value);
+
+/* Arc tangent, from -pi/2 to pi/2.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_atan(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* The angle of the point (b, a), from -pi to pi, counted from the axis of b; the signs of both tell the quadrant.
+ * a [...], b [...] -> out [...]
+ * T: floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_atan2(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* Inverse hyperbolic tangent; infinite at 1 and -1, NaN beyond.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_atanh(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* Mean of each window that slides over the axes behind [N, C]. count_include_pad: over the elements and the
  *   padding, which is 0, else over the elements alone; what ceil_mode lets a window reach over the padding is never
@@ -85,8 +249,9 @@ OAR_EXPORT oar_status_t OAR_CALL oar_avg_pool_gradient(oar_tensor_t* dy, const i
  *   mean and variance (over n, not n - 1) are those of x, and the new running statistics are momentum * old + (1 -
  *   momentum) * those; else they are the running statistics, which stay. They stay, too, where a channel has no
  *   elements. Computed in at least f32.
- * x [N, C, *D], running_mean P[C] (constant), running_var P[C] (constant), scale P[C] (optional), bias P[C]
- *   (optional) -> out [N, C, *D], new_mean P[C], new_var P[C], mean T+[C] (hidden), inverse_std T+[C] (hidden)
+ * x [N, C, *D], running_mean P[C] (constant), running_var P[C] (constant, values positive), scale P[C] (optional),
+ *   bias P[C] (optional) -> out [N, C, *D], new_mean P[C], new_var P[C], mean T+[C] (hidden), inverse_std T+[C]
+ *   (hidden)
  * T: floats
  * P: floats */
 typedef struct oar_batch_norm_options {
@@ -104,8 +269,8 @@ OAR_EXPORT oar_status_t OAR_CALL oar_batch_norm(oar_tensor_t* x, oar_tensor_t* r
 /* The gradients of batch_norm's result with respect to x, scale and bias, from the mean and the inverse deviation 1
  *   / sqrt(variance + epsilon) that it used. When training these depend on x, else they don't. Computed in at least
  *   f32.
- * dy [N, C, *D], x [N, C, *D], mean T+[C], inverse_std T+[C], scale P[C] (optional) -> dx [N, C, *D], dscale T+[C],
- *   dbias T+[C]
+ * dy [N, C, *D], x [N, C, *D], mean T+[C], inverse_std T+[C] (values positive), scale P[C] (optional) -> dx [N, C,
+ *   *D], dscale T+[C], dbias T+[C]
  * T: floats
  * P: floats */
 typedef struct oar_batch_norm_gradient_options {
@@ -117,12 +282,93 @@ OAR_EXPORT oar_status_t OAR_CALL oar_batch_norm_gradient(oar_tensor_t* dy, oar_t
     oar_tensor_t* inverse_std, oar_tensor_t* scale, const oar_batch_norm_gradient_options_t* options,
     oar_tensor_t** out_dx, oar_tensor_t** out_dscale, oar_tensor_t** out_dbias);
 
+/* True with probability p, a function of seed and place alone: where random_uniform's element in f32 is below it.
+ *   As a number: 1.
+ * p [*S] (constant), seed i64[2] (host) -> out dtype[*S]
+ * T: floats */
+typedef struct oar_bernoulli_options {
+  uint32_t struct_size;
+  uint32_t dtype;                        /* dtype; default bool */
+} oar_bernoulli_options_t;
+#define OAR_BERNOULLI_OPTIONS_INIT { sizeof(oar_bernoulli_options_t), OAR_DTYPE_BOOL }
+OAR_EXPORT oar_status_t OAR_CALL oar_bernoulli(oar_tensor_t* p, oar_tensor_t* seed,
+    const oar_bernoulli_options_t* options, oar_tensor_t** out_out);
+
+/* How often each number from 0 to length-1 is in index, or the sum of its weights. A number outside is an error.
+ * index I[N] (constant, values 0..length-1), weights W[N] (optional) -> out dtype[length]
+ * I: integers
+ * W: integers and floats
+ * length: size */
+typedef struct oar_bincount_options {
+  uint32_t struct_size;
+  uint32_t dtype;                        /* dtype; default i64 */
+} oar_bincount_options_t;
+#define OAR_BINCOUNT_OPTIONS_INIT { sizeof(oar_bincount_options_t), OAR_DTYPE_I64 }
+OAR_EXPORT oar_status_t OAR_CALL oar_bincount(oar_tensor_t* index, int64_t length, oar_tensor_t* weights,
+    const oar_bincount_options_t* options, oar_tensor_t** out_out);
+
+/* The bits that are set in both.
+ * a [...], b [...] -> out [...]
+ * T: bool and integers; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_bitwise_and(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* Every bit turned around: -1 - x, or the largest number minus x where there is no sign.
+ * x [...] -> out [...]
+ * T: bool and integers */
+OAR_EXPORT oar_status_t OAR_CALL oar_bitwise_invert(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* a with its bits moved up by b places, zeros in their stead; 0 where b is negative or not below the number of
+ *   bits.
+ * a [...], b [...] -> out [...]
+ * T: integers; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_bitwise_left_shift(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* The bits that are set in a, b or both.
+ * a [...], b [...] -> out [...]
+ * T: bool and integers; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_bitwise_or(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* a with its bits moved down by b places, its sign in their stead; only the sign is left where b is negative or not
+ *   below the number of bits.
+ * a [...], b [...] -> out [...]
+ * T: integers; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_bitwise_right_shift(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* The bits that are set in one of a and b.
+ * a [...], b [...] -> out [...]
+ * T: bool and integers; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_bitwise_xor(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
 /* x in another dtype. Float to integer truncates toward zero; out of range it saturates, and NaN becomes 0, on
  *   every device alike. Integer to integer wraps. To a float: to nearest, ties to even. To bool: x != 0.
  * x [*S] -> out dtype[*S]
  * T: any dtype
  * dtype: dtype */
 OAR_EXPORT oar_status_t OAR_CALL oar_cast(oar_tensor_t* x, uint32_t dtype, oar_tensor_t** out_out);
+
+/* The least whole number that is not below x. Integers stay. The gradient is 0.
+ * x [...] -> out [...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_ceil(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* x cut along an axis into a number of equal parts. The parts share x's elements.
+ * x [*_] -> parts [*_] ...
+ * T: any dtype
+ * parts: integer; 1 to 64 */
+typedef struct oar_chunk_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default 0 */
+} oar_chunk_options_t;
+#define OAR_CHUNK_OPTIONS_INIT { sizeof(oar_chunk_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_chunk(oar_tensor_t* x, int64_t parts, const oar_chunk_options_t* options,
+    oar_tensor_t** out_parts, size_t n_parts);
+
+/* x where it lies between min and max, else the nearer of them; NaN stays, and max wins where it is below min. At
+ *   the limits x gets the gradient.
+ * x [...], min [...] (optional), max [...] (optional) -> out [...]
+ * T: integers and floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_clip(oar_tensor_t* x, oar_tensor_t* min, oar_tensor_t* max,
+    oar_tensor_t** out_out);
 
 /* The operands one after another along an axis; their other sizes agree.
  * xs [*_] ... -> out [*R]
@@ -197,6 +443,34 @@ OAR_EXPORT oar_status_t OAR_CALL oar_conv_weight_gradient(oar_tensor_t* dy, oar_
  * T: any dtype */
 OAR_EXPORT oar_status_t OAR_CALL oar_copy(oar_tensor_t* x, oar_tensor_t** out_out);
 
+/* a with the sign of b, also of its zeros. A NaN in b counts as positive.
+ * a [...], b [...] -> out [...]
+ * T: floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_copysign(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* Cosine of x in radians; NaN at infinity.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_cos(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* Hyperbolic cosine.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_cosh(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* How many elements over axes are not 0 (NaN is not).
+ * x [*S] -> out i64[*R]
+ * T: bool, integers, floats */
+typedef struct oar_count_nonzero_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+} oar_count_nonzero_options_t;
+#define OAR_COUNT_NONZERO_OPTIONS_INIT { sizeof(oar_count_nonzero_options_t), NULL, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_count_nonzero(oar_tensor_t* x, const oar_count_nonzero_options_t* options,
+    oar_tensor_t** out_out);
+
 /* Minus the logarithm of the probability that softmax over the last axis gives to each label. A label outside
  *   0..C-1 is an error.
  * logits [*B, C], labels I[*B] (constant, values 0..C-1) -> out [*B], log_probabilities [*B, C] (hidden)
@@ -204,6 +478,57 @@ OAR_EXPORT oar_status_t OAR_CALL oar_copy(oar_tensor_t* x, oar_tensor_t** out_ou
  * I: integers */
 OAR_EXPORT oar_status_t OAR_CALL oar_cross_entropy(oar_tensor_t* logits, oar_tensor_t* labels,
     oar_tensor_t** out_out);
+
+/* Sums of the elements up to each along an axis; without its own, if exclusive; from the end, if reverse. Integers
+ *   wrap.
+ * x [*S] -> out [*S]
+ * T: integers and floats */
+typedef struct oar_cumsum_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+  int32_t exclusive;                     /* true or false; default false */
+  int32_t reverse;                       /* true or false; default false */
+} oar_cumsum_options_t;
+#define OAR_CUMSUM_OPTIONS_INIT { sizeof(oar_cumsum_options_t), -1, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_cumsum(oar_tensor_t* x, const oar_cumsum_options_t* options,
+    oar_tensor_t** out_out);
+
+/* The greatest element up to each along an axis, and where it is; the first NaN, from there on, and the first of
+ *   equals.
+ * x [*S] -> values [*S], indices i64[*S]
+ * T: integers and floats */
+typedef struct oar_cumulative_max_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+} oar_cumulative_max_options_t;
+#define OAR_CUMULATIVE_MAX_OPTIONS_INIT { sizeof(oar_cumulative_max_options_t), -1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_cumulative_max(oar_tensor_t* x, const oar_cumulative_max_options_t* options,
+    oar_tensor_t** out_values, oar_tensor_t** out_indices);
+
+/* Products of the elements up to each along an axis; without its own, if exclusive; from the end, if reverse.
+ *   Integers wrap.
+ * x [*S] -> out [*S]
+ * T: integers and floats */
+typedef struct oar_cumulative_product_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+  int32_t exclusive;                     /* true or false; default false */
+  int32_t reverse;                       /* true or false; default false */
+} oar_cumulative_product_options_t;
+#define OAR_CUMULATIVE_PRODUCT_OPTIONS_INIT { sizeof(oar_cumulative_product_options_t), -1, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_cumulative_product(oar_tensor_t* x,
+    const oar_cumulative_product_options_t* options, oar_tensor_t** out_out);
+
+/* Matrices with the last axis of x on a diagonal and 0 elsewhere; offset moves it to the right, or down if
+ *   negative.
+ * x [*L, N] -> out [*R]
+ * T: bool, integers, floats */
+typedef struct oar_diag_options {
+  uint32_t struct_size;
+  int64_t offset;                        /* integer; -1048576 to 1048576; default 0 */
+} oar_diag_options_t;
+#define OAR_DIAG_OPTIONS_INIT { sizeof(oar_diag_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_diag(oar_tensor_t* x, const oar_diag_options_t* options, oar_tensor_t** out_out);
 
 /* The diagonal of two axes, put last; offset shifts it right, or down if negative. The result shares x's elements.
  * x [*S] -> out [*R]
@@ -217,6 +542,11 @@ typedef struct oar_diagonal_options {
 #define OAR_DIAGONAL_OPTIONS_INIT { sizeof(oar_diagonal_options_t), 0, -2, -1 }
 OAR_EXPORT oar_status_t OAR_CALL oar_diagonal(oar_tensor_t* x, const oar_diagonal_options_t* options,
     oar_tensor_t** out_out);
+
+/* The derivative of lgamma; NaN at the negative whole numbers, -infinity at 0.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_digamma(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* A size as an element: what a rule computes with where the size is known only when the program runs.
  * nothing -> out dtype[]
@@ -256,10 +586,20 @@ OAR_EXPORT oar_status_t OAR_CALL oar_equal(oar_tensor_t* a, oar_tensor_t* b, oar
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_erf(oar_tensor_t* x, oar_tensor_t** out_out);
 
+/* The x whose error function it is: erf(out) = x; infinite at 1 and -1, NaN beyond.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_erf_inverse(oar_tensor_t* x, oar_tensor_t** out_out);
+
 /* e to the power x.
  * x [...] -> out [...]
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_exp(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* 2 to the power x.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_exp2(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* x broadcast to shape; -1 keeps a size. The result shares x's elements, repeated axes by a stride of 0.
  * x [...] -> out [*shape]
@@ -267,6 +607,64 @@ OAR_EXPORT oar_status_t OAR_CALL oar_exp(oar_tensor_t* x, oar_tensor_t** out_out
  * shape: sizes */
 OAR_EXPORT oar_status_t OAR_CALL oar_expand(oar_tensor_t* x, const int64_t* shape, size_t n_shape,
     oar_tensor_t** out_out);
+
+/* exp(x) - 1, exact near 0.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_expm1(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* 1 on a diagonal, 0 elsewhere; offset moves it to the right, or down if negative. columns are as many as rows
+ *   unless given.
+ * nothing -> out dtype[*R]
+ * rows: size */
+typedef struct oar_eye_options {
+  uint32_t struct_size;
+  int64_t columns;                       /* size; may be none */
+  int32_t has_columns;
+  int64_t offset;                        /* integer; default 0 */
+  uint32_t dtype;                        /* dtype; default f32 */
+} oar_eye_options_t;
+#define OAR_EYE_OPTIONS_INIT { sizeof(oar_eye_options_t), 0, 0, 0, OAR_DTYPE_F32 }
+OAR_EXPORT oar_status_t OAR_CALL oar_eye(int64_t rows, const oar_eye_options_t* options, oar_tensor_t** out_out);
+
+/* x with the axes from start to stop, both counted in, as one. Shares x's elements where strides can say it.
+ * x [*S] -> out [*R]
+ * T: any dtype */
+typedef struct oar_flatten_options {
+  uint32_t struct_size;
+  int64_t start;                         /* axis; default 0 */
+  int64_t stop;                          /* axis; default -1 */
+} oar_flatten_options_t;
+#define OAR_FLATTEN_OPTIONS_INIT { sizeof(oar_flatten_options_t), 0, -1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_flatten(oar_tensor_t* x, const oar_flatten_options_t* options,
+    oar_tensor_t** out_out);
+
+/* x with the order of elements turned around along axes.
+ * x [*S] -> out [*S]
+ * T: any dtype */
+typedef struct oar_flip_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+} oar_flip_options_t;
+#define OAR_FLIP_OPTIONS_INIT { sizeof(oar_flip_options_t), NULL, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_flip(oar_tensor_t* x, const oar_flip_options_t* options, oar_tensor_t** out_out);
+
+/* The greatest whole number that is not above x. Integers stay. The gradient is 0.
+ * x [...] -> out [...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_floor(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* a / b rounded down. An integer divided by 0 is an error; the lowest one by -1 wraps to itself. Floats: as NumPy,
+ *   by way of the remainder. The gradient is 0.
+ * a [...], b [...] (values not 0) -> out [...]
+ * T: integers and floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_floor_divide(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* What a / b rounded toward 0 leaves, with a's sign, as C's fmod and %. An integer divided by 0 is an error.
+ * a [...], b [...] (values not 0) -> out [...]
+ * T: integers and floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_fmod(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
 
 /* A tensor whose elements all are value, converted as cast does.
  * nothing -> out dtype[*shape]
@@ -291,6 +689,19 @@ OAR_EXPORT oar_status_t OAR_CALL oar_full_like(oar_tensor_t* x, double value, oa
  * I: integers */
 OAR_EXPORT oar_status_t OAR_CALL oar_gather(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t** out_out);
 
+/* Elements or slices of x: each row of index holds places along x's first axes, out[j, ...] is x[index[j, 0],
+ *   index[j, 1], ..., ...]. Negative indices count from the end; one out of range is an error.
+ * x [*S], index I[*J, K] (constant, values -S..S-1) -> out [*J, *R]
+ * T: any dtype
+ * I: integers */
+OAR_EXPORT oar_status_t OAR_CALL oar_gather_nd(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t** out_out);
+
+/* The euclidean norm of all elements of all operands together; f16 and bf16 are summed as f32. What clipping
+ *   gradients needs.
+ * xs [*_] ... -> out []
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_global_norm(oar_tensor_t* const* xs, size_t n_xs, oar_tensor_t** out_out);
+
 /* a > b, element by element. False where either is NaN.
  * a [...], b [...] -> out bool[...]
  * T: integers and floats; mixed dtypes promote */
@@ -300,6 +711,50 @@ OAR_EXPORT oar_status_t OAR_CALL oar_greater(oar_tensor_t* a, oar_tensor_t* b, o
  * a [...], b [...] -> out bool[...]
  * T: integers and floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_greater_equal(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* 0 where x is negative, 1 where it is positive, value at 0; NaN stays.
+ * x [...], value [...] -> out [...]
+ * T: floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_heaviside(oar_tensor_t* x, oar_tensor_t* value, oar_tensor_t** out_out);
+
+/* sqrt(a*a + b*b) without overflow on the way; infinite where either is. The gradient at 0 is 0.
+ * a [...], b [...] -> out [...]
+ * T: floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_hypot(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* x with updates added at places along an axis: what take read there. Updates that meet are all added. Negative
+ *   indices count from the end; one out of range is an error.
+ * x [*S], index I[N] (constant, values -S[axis]..S[axis]-1), updates [*_] -> out [*S]
+ * T: integers and floats
+ * I: integers */
+typedef struct oar_index_add_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default 0 */
+} oar_index_add_options_t;
+#define OAR_INDEX_ADD_OPTIONS_INIT { sizeof(oar_index_add_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_index_add(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
+    const oar_index_add_options_t* options, oar_tensor_t** out_out);
+
+/* True where x is neither infinite nor NaN.
+ * x [...] -> out bool[...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_isfinite(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* True where x is infinite, of either sign.
+ * x [...] -> out bool[...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_isinf(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* True where x is NaN; an integer never is.
+ * x [...] -> out bool[...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_isnan(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* From a, where weight is 0, to b, where it is 1, both exactly: a + weight * (b - a).
+ * a [...], b [...], weight [...] -> out [...]
+ * T: floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_lerp(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t* weight,
+    oar_tensor_t** out_out);
 
 /* a < b, element by element. False where either is NaN.
  * a [...], b [...] -> out bool[...]
@@ -311,10 +766,57 @@ OAR_EXPORT oar_status_t OAR_CALL oar_less(oar_tensor_t* a, oar_tensor_t* b, oar_
  * T: integers and floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_less_equal(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
 
+/* Logarithm of the absolute value of the gamma function; infinite at 0 and the negative whole numbers.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_lgamma(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* out[i] = decay[i] * out[i-1] + x[i] along an axis, from 0; from the end, if reverse.
+ * decay [*S], x [*S] -> out [*S]
+ * T: floats; mixed dtypes promote */
+typedef struct oar_linear_scan_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+  int32_t reverse;                       /* true or false; default false */
+} oar_linear_scan_options_t;
+#define OAR_LINEAR_SCAN_OPTIONS_INIT { sizeof(oar_linear_scan_options_t), -1, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_linear_scan(oar_tensor_t* decay, oar_tensor_t* x,
+    const oar_linear_scan_options_t* options, oar_tensor_t** out_out);
+
+/* num numbers from start to stop, evenly apart; both ends are exact, or, without endpoint, stop is the first that
+ *   is left out.
+ * nothing -> out dtype[num]
+ * start: number
+ * stop: number
+ * num: size */
+typedef struct oar_linspace_options {
+  uint32_t struct_size;
+  int32_t endpoint;                      /* true or false; default true */
+  uint32_t dtype;                        /* dtype; default f32 */
+} oar_linspace_options_t;
+#define OAR_LINSPACE_OPTIONS_INIT { sizeof(oar_linspace_options_t), 1, OAR_DTYPE_F32 }
+OAR_EXPORT oar_status_t OAR_CALL oar_linspace(double start, double stop, int64_t num,
+    const oar_linspace_options_t* options, oar_tensor_t** out_out);
+
 /* Natural logarithm; -infinity at 0, NaN below.
  * x [...] -> out [...]
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_log(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* Logarithm to base 10; -infinity at 0, NaN below.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_log10(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* log(1 + x), exact near 0; -infinity at -1, NaN below.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_log1p(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* Logarithm to base 2; -infinity at 0, NaN below.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_log2(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* Logarithm of softmax along an axis, computed without leaving the logarithm: x - max - log(sum(exp(x - max))).
  * x [*S] -> out [*S]
@@ -326,6 +828,55 @@ typedef struct oar_log_softmax_options {
 #define OAR_LOG_SOFTMAX_OPTIONS_INIT { sizeof(oar_log_softmax_options_t), -1 }
 OAR_EXPORT oar_status_t OAR_CALL oar_log_softmax(oar_tensor_t* x, const oar_log_softmax_options_t* options,
     oar_tensor_t** out_out);
+
+/* log(exp(a) + exp(b)), computed without leaving the logarithm.
+ * a [...], b [...] -> out [...]
+ * T: floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_logaddexp(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* True where a and b are.
+ * a [...], b [...] -> out [...]
+ * T: bool */
+OAR_EXPORT oar_status_t OAR_CALL oar_logical_and(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* True where x is false.
+ * x [...] -> out [...]
+ * T: bool */
+OAR_EXPORT oar_status_t OAR_CALL oar_logical_not(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* True where a or b is.
+ * a [...], b [...] -> out [...]
+ * T: bool */
+OAR_EXPORT oar_status_t OAR_CALL oar_logical_or(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* True where one of a and b is.
+ * a [...], b [...] -> out [...]
+ * T: bool */
+OAR_EXPORT oar_status_t OAR_CALL oar_logical_xor(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* log(sum(exp(x))) over axes, computed from x minus its maximum. Over nothing: -infinity.
+ * x [*S] -> out [*R]
+ * T: floats */
+typedef struct oar_logsumexp_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+} oar_logsumexp_options_t;
+#define OAR_LOGSUMEXP_OPTIONS_INIT { sizeof(oar_logsumexp_options_t), NULL, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_logsumexp(oar_tensor_t* x, const oar_logsumexp_options_t* options,
+    oar_tensor_t** out_out);
+
+/* value where mask is true, x elsewhere.
+ * x [...], mask bool[...] (constant), value [...] -> out [...]
+ * T: bool, integers, floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_masked_fill(oar_tensor_t* x, oar_tensor_t* mask, oar_tensor_t* value,
+    oar_tensor_t** out_out);
+
+/* The elements of x where mask is true, in row-major order.
+ * x [...], mask bool[...] (constant) -> out [?N]
+ * T: any dtype */
+OAR_EXPORT oar_status_t OAR_CALL oar_masked_select(oar_tensor_t* x, oar_tensor_t* mask, oar_tensor_t** out_out);
 
 /* Matrix product of the last two axes; the axes before them broadcast. Integers wrap.
  * a [..., M, K], b [..., K, N] -> out [..., M, N]
@@ -388,20 +939,87 @@ typedef struct oar_mean_options {
 #define OAR_MEAN_OPTIONS_INIT { sizeof(oar_mean_options_t), NULL, 0, 0 }
 OAR_EXPORT oar_status_t OAR_CALL oar_mean(oar_tensor_t* x, const oar_mean_options_t* options, oar_tensor_t** out_out);
 
+/* The middle one of the sorted elements of an axis, of an even number the mean of the two middle ones; NaN if one
+ *   is there. Over nothing: an error.
+ * x [*S] -> out [*R]
+ * T: floats */
+typedef struct oar_median_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+  int32_t keepdims;                      /* true or false; default false */
+} oar_median_options_t;
+#define OAR_MEDIAN_OPTIONS_INIT { sizeof(oar_median_options_t), -1, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_median(oar_tensor_t* x, const oar_median_options_t* options,
+    oar_tensor_t** out_out);
+
+/* The coordinates of a grid: as many tensors as operands, each of one axis or none, all of the grid's shape. xy
+ *   exchanges the first two axes, ij leaves them in order. They share the operands' elements.
+ * xs [*_] ... -> grids [*_] ...
+ * T: any dtype */
+typedef struct oar_meshgrid_options {
+  uint32_t struct_size;
+  oar_str_t indexing;                    /* one of xy, ij; default xy */
+} oar_meshgrid_options_t;
+#define OAR_MESHGRID_OPTIONS_INIT { sizeof(oar_meshgrid_options_t), OAR_STR("xy") }
+OAR_EXPORT oar_status_t OAR_CALL oar_meshgrid(oar_tensor_t* const* xs, size_t n_xs,
+    const oar_meshgrid_options_t* options, oar_tensor_t** out_grids, size_t n_grids);
+
+/* Least element over axes; NaN if one is there. Over nothing: infinity, or the highest integer. Elements that share
+ *   the minimum share its gradient equally.
+ * x [*S] -> out [*R]
+ * T: integers and floats */
+typedef struct oar_min_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+} oar_min_options_t;
+#define OAR_MIN_OPTIONS_INIT { sizeof(oar_min_options_t), NULL, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_min(oar_tensor_t* x, const oar_min_options_t* options, oar_tensor_t** out_out);
+
 /* The smaller of a and b; NaN if either is. Where they are equal both get half of the gradient.
  * a [...], b [...] -> out [...]
  * T: integers and floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_minimum(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* x with axes source[i] at places destination[i] of the result, the others in their order. Shares x's elements.
+ * x [*S] -> out [*R]
+ * T: any dtype
+ * source: axes
+ * destination: axes */
+OAR_EXPORT oar_status_t OAR_CALL oar_moveaxis(oar_tensor_t* x, const int64_t* source, size_t n_source,
+    const int64_t* destination, size_t n_destination, oar_tensor_t** out_out);
 
 /* a * b. Integers wrap.
  * a [...], b [...] -> out [...]
  * T: integers and floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_multiply(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
 
+/* x with finite numbers in place of NaN and infinities; those of the infinities are, unless given, the largest and
+ *   the lowest of the dtype.
+ * x [...] -> out [...]
+ * T: floats */
+typedef struct oar_nan_to_num_options {
+  uint32_t struct_size;
+  double nan;                            /* number; default 0 */
+  double posinf;                         /* number; may be none */
+  int32_t has_posinf;
+  double neginf;                         /* number; may be none */
+  int32_t has_neginf;
+} oar_nan_to_num_options_t;
+#define OAR_NAN_TO_NUM_OPTIONS_INIT { sizeof(oar_nan_to_num_options_t), 0, 0, 0, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_nan_to_num(oar_tensor_t* x, const oar_nan_to_num_options_t* options,
+    oar_tensor_t** out_out);
+
 /* -x. Keeps the sign of zero; integers wrap, so the lowest stays as it is.
  * x [...] -> out [...]
  * T: integers and floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_negative(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* The places of the elements that are not 0 (NaN is not), a row for each, in row-major order.
+ * x [*S] -> out i64[?N, #S]
+ * T: bool, integers, floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_nonzero(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* a != b, element by element. NaN differs from everything.
  * a [...], b [...] -> out bool[...]
@@ -420,6 +1038,11 @@ typedef struct oar_one_hot_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_one_hot(oar_tensor_t* index, int64_t depth,
     const oar_one_hot_options_t* options, oar_tensor_t** out_out);
 
+/* The products of every element of a with every one of b.
+ * a [M], b [N] -> out [M, N]
+ * T: integers and floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_outer(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
 /* x with value around it, before and after each axis, and between its elements.
  * x [*S] -> out [*R]
  * T: any dtype
@@ -435,12 +1058,113 @@ typedef struct oar_pad_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_pad(oar_tensor_t* x, const int64_t* before, size_t n_before,
     const int64_t* after, size_t n_after, const oar_pad_options_t* options, oar_tensor_t** out_out);
 
+/* x with its own elements around it: reflect mirrors them without repeating the edge (again and again, where there
+ *   is more to fill), replicate repeats the edge, circular goes on at the other end.
+ * x [*S] -> out [*R]
+ * T: any dtype
+ * before: sizes
+ * after: sizes */
+typedef struct oar_pad_edges_options {
+  uint32_t struct_size;
+  oar_str_t mode;                        /* one of reflect, replicate, circular; default reflect */
+} oar_pad_edges_options_t;
+#define OAR_PAD_EDGES_OPTIONS_INIT { sizeof(oar_pad_edges_options_t), OAR_STR("reflect") }
+OAR_EXPORT oar_status_t OAR_CALL oar_pad_edges(oar_tensor_t* x, const int64_t* before, size_t n_before,
+    const int64_t* after, size_t n_after, const oar_pad_edges_options_t* options, oar_tensor_t** out_out);
+
 /* Axis i of the result is axis axes[i] of x. The result shares x's elements.
  * x [*S] -> out [*R]
  * T: any dtype
  * axes: axes */
 OAR_EXPORT oar_status_t OAR_CALL oar_permute(oar_tensor_t* x, const int64_t* axes, size_t n_axes,
     oar_tensor_t** out_out);
+
+/* The order-th derivative of digamma. Infinite at 0 and the negative whole numbers.
+ * x [...] -> out [...]
+ * T: floats */
+typedef struct oar_polygamma_options {
+  uint32_t struct_size;
+  int64_t order;                         /* integer; at least 1; default 1 */
+} oar_polygamma_options_t;
+#define OAR_POLYGAMMA_OPTIONS_INIT { sizeof(oar_polygamma_options_t), 1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_polygamma(oar_tensor_t* x, const oar_polygamma_options_t* options,
+    oar_tensor_t** out_out);
+
+/* a to the power b. Integers wrap; one to a negative power is 0, but 1 and -1 keep their size.
+ * a [...], b [...] -> out [...]
+ * T: integers and floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_power(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* Product over axes, in x's dtype: integers wrap. Over nothing: 1.
+ * x [*S] -> out [*R]
+ * T: integers and floats */
+typedef struct oar_product_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+} oar_product_options_t;
+#define OAR_PRODUCT_OPTIONS_INIT { sizeof(oar_product_options_t), NULL, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_product(oar_tensor_t* x, const oar_product_options_t* options,
+    oar_tensor_t** out_out);
+
+/* x with updates written to places along an axis: out[i, index[i, j, k], k] for axis 1. Updates that meet are all
+ *   reduced; of assignments the last one stays. index is not longer than x on the other axes; negative indices
+ *   count from the end, and one out of range is an error.
+ * x [*S], index I[*J] (constant, values -S[axis]..S[axis]-1), updates [*J] -> out [*S]
+ * T: bool, integers, floats
+ * I: integers */
+typedef struct oar_put_along_axis_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+  oar_str_t reduction;                   /* one of assign, add, multiply, maximum, minimum; default assign */
+} oar_put_along_axis_options_t;
+#define OAR_PUT_ALONG_AXIS_OPTIONS_INIT { sizeof(oar_put_along_axis_options_t), -1, OAR_STR("assign") }
+OAR_EXPORT oar_status_t OAR_CALL oar_put_along_axis(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
+    const oar_put_along_axis_options_t* options, oar_tensor_t** out_out);
+
+/* Numbers with the density exp(-x), a function of seed and place alone: -log(1 - u), u as of random_uniform.
+ * seed i64[2] (host) -> out dtype[*shape]
+ * shape: sizes */
+typedef struct oar_random_exponential_options {
+  uint32_t struct_size;
+  uint32_t dtype;                        /* dtype; default f32 */
+} oar_random_exponential_options_t;
+#define OAR_RANDOM_EXPONENTIAL_OPTIONS_INIT { sizeof(oar_random_exponential_options_t), OAR_DTYPE_F32 }
+OAR_EXPORT oar_status_t OAR_CALL oar_random_exponential(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,
+    const oar_random_exponential_options_t* options, oar_tensor_t** out_out);
+
+/* Whole numbers from low to high - 1, each as likely as the others within 2^-53, a function of seed and place
+ *   alone: low plus u * (high - low) rounded down, u as of random_uniform in f64.
+ * seed i64[2] (host) -> out dtype[*shape]
+ * shape: sizes
+ * low: integer; -4503599627370496 to 4503599627370496
+ * high: integer; -4503599627370496 to 4503599627370496 */
+typedef struct oar_random_integers_options {
+  uint32_t struct_size;
+  uint32_t dtype;                        /* dtype; default i64 */
+} oar_random_integers_options_t;
+#define OAR_RANDOM_INTEGERS_OPTIONS_INIT { sizeof(oar_random_integers_options_t), OAR_DTYPE_I64 }
+OAR_EXPORT oar_status_t OAR_CALL oar_random_integers(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,
+    int64_t low, int64_t high, const oar_random_integers_options_t* options, oar_tensor_t** out_out);
+
+/* Numbers with mean 0 and standard deviation 1, a function of seed and place alone: elements 2k and 2k+1 are
+ *   sqrt(-2 log(1 - u)) times cos(2 pi v) and sin(2 pi v), with u and v elements 2k and 2k+1 of random_uniform for
+ *   the same seed. f16 and bf16 are those of f32, rounded. Every device agrees within 16 units in the last place.
+ * seed i64[2] (host) -> out dtype[*shape]
+ * shape: sizes */
+typedef struct oar_random_normal_options {
+  uint32_t struct_size;
+  uint32_t dtype;                        /* dtype; default f32 */
+} oar_random_normal_options_t;
+#define OAR_RANDOM_NORMAL_OPTIONS_INIT { sizeof(oar_random_normal_options_t), OAR_DTYPE_F32 }
+OAR_EXPORT oar_status_t OAR_CALL oar_random_normal(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,
+    const oar_random_normal_options_t* options, oar_tensor_t** out_out);
+
+/* The numbers 0 to length-1 in an order that is a function of seed alone: that of random_uniform's elements in f64.
+ * seed i64[2] (host) -> out i64[length]
+ * length: size */
+OAR_EXPORT oar_status_t OAR_CALL oar_random_permutation(oar_tensor_t* seed, int64_t length, oar_tensor_t** out_out);
 
 /* Numbers from [0, 1), a function of seed and place alone. seed holds a key and an offset; whoever draws again
  *   takes another offset. Element i is word i mod 4 (f64: words 2i and 2i+1) of Philox4x32-10 with key seed[0] and
@@ -456,10 +1180,33 @@ typedef struct oar_random_uniform_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_random_uniform(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,
     const oar_random_uniform_options_t* options, oar_tensor_t** out_out);
 
+/* 1 / x.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_reciprocal(oar_tensor_t* x, oar_tensor_t** out_out);
+
 /* x where it is positive, else 0; NaN stays. The gradient at 0 is 0.
  * x [...] -> out [...]
  * T: integers and floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_relu(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* What a / b rounded down leaves, with b's sign. An integer divided by 0 is an error; the lowest one by -1 leaves
+ *   0. Floats by 0 give NaN.
+ * a [...], b [...] (values not 0) -> out [...]
+ * T: integers and floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_remainder(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* x with every element repeated next to itself along an axis.
+ * x [*S] -> out [*R]
+ * T: any dtype
+ * repeats: size */
+typedef struct oar_repeat_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default 0 */
+} oar_repeat_options_t;
+#define OAR_REPEAT_OPTIONS_INIT { sizeof(oar_repeat_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_repeat(oar_tensor_t* x, int64_t repeats, const oar_repeat_options_t* options,
+    oar_tensor_t** out_out);
 
 /* The same elements, row-major, in another shape. One size may be -1: what the others leave. The result shares x's
  *   elements where strides can say it.
@@ -469,6 +1216,45 @@ OAR_EXPORT oar_status_t OAR_CALL oar_relu(oar_tensor_t* x, oar_tensor_t** out_ou
 OAR_EXPORT oar_status_t OAR_CALL oar_reshape(oar_tensor_t* x, const int64_t* shape, size_t n_shape,
     oar_tensor_t** out_out);
 
+/* One step of RMSProp: g = gradient + weight_decay * parameter; mean_square = alpha * mean_square + (1 - alpha) * g
+ *   * g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred); step = g /
+ *   (sqrt(...) + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate
+ *   * step. Nothing is computed in less than f32.
+ * parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated), mean M[*S] (optional, mutated),
+ *   momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
+ * T: floats
+ * M: floats */
+typedef struct oar_rmsprop_update_options {
+  uint32_t struct_size;
+  double alpha;                          /* number; at least 0; default 0.99 */
+  double epsilon;                        /* number; at least 0; default 1e-08 */
+  double weight_decay;                   /* number; at least 0; default 0 */
+  double beta;                           /* number; at least 0; default 0.9 */
+} oar_rmsprop_update_options_t;
+#define OAR_RMSPROP_UPDATE_OPTIONS_INIT { sizeof(oar_rmsprop_update_options_t), 0.99, 1e-08, 0, 0.9 }
+OAR_EXPORT oar_status_t OAR_CALL oar_rmsprop_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
+    oar_tensor_t* mean_square, oar_tensor_t* rate, oar_tensor_t* mean, oar_tensor_t* momentum,
+    const oar_rmsprop_update_options_t* options);
+
+/* x moved on along axes by shifts, what leaves at the end coming in at the front; a negative shift goes the other
+ *   way.
+ * x [*S] -> out [*S]
+ * T: any dtype
+ * shifts: integers
+ * axes: axes */
+OAR_EXPORT oar_status_t OAR_CALL oar_roll(oar_tensor_t* x, const int64_t* shifts, size_t n_shifts,
+    const int64_t* axes, size_t n_axes, oar_tensor_t** out_out);
+
+/* The nearest whole number; halves go to the even one. Integers stay. The gradient is 0.
+ * x [...] -> out [...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_round(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* 1 / sqrt(x); NaN below 0, infinity at 0.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_rsqrt(oar_tensor_t* x, oar_tensor_t** out_out);
+
 /* x with updates added to its rows: out[index[j], ...] += updates[j, ...]. Rows that meet are all added. Negative
  *   indices count from the end; one out of range is an error.
  * x [V, *R], index I[*J] (constant, values -V..V-1), updates [*_] -> out [V, *R]
@@ -477,8 +1263,34 @@ OAR_EXPORT oar_status_t OAR_CALL oar_reshape(oar_tensor_t* x, const int64_t* sha
 OAR_EXPORT oar_status_t OAR_CALL oar_scatter_add(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
     oar_tensor_t** out_out);
 
+/* x with updates written to it: each row of index holds places along x's first axes, out[index[j, 0], index[j, 1],
+ *   ..., ...] gets updates[j, ...]. Updates that meet are all reduced; of assignments the last one stays. Negative
+ *   indices count from the end; one out of range is an error.
+ * x [*S], index I[*J, K] (constant, values -S..S-1), updates [*_] -> out [*S]
+ * T: bool, integers, floats
+ * I: integers */
+typedef struct oar_scatter_nd_options {
+  uint32_t struct_size;
+  oar_str_t reduction;                   /* one of assign, add, multiply, maximum, minimum; default assign */
+} oar_scatter_nd_options_t;
+#define OAR_SCATTER_ND_OPTIONS_INIT { sizeof(oar_scatter_nd_options_t), OAR_STR("assign") }
+OAR_EXPORT oar_status_t OAR_CALL oar_scatter_nd(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
+    const oar_scatter_nd_options_t* options, oar_tensor_t** out_out);
+
+/* How many elements of sorted come before each value: where it could be put in, left of its equals or right of
+ *   them. NaN is the greatest.
+ * sorted [N], values [*J] -> out i64[*J]
+ * T: integers and floats; mixed dtypes promote */
+typedef struct oar_search_sorted_options {
+  uint32_t struct_size;
+  oar_str_t side;                        /* one of left, right; default left */
+} oar_search_sorted_options_t;
+#define OAR_SEARCH_SORTED_OPTIONS_INIT { sizeof(oar_search_sorted_options_t), OAR_STR("left") }
+OAR_EXPORT oar_status_t OAR_CALL oar_search_sorted(oar_tensor_t* sorted, oar_tensor_t* values,
+    const oar_search_sorted_options_t* options, oar_tensor_t** out_out);
+
 /* One step of stochastic gradient descent: g = gradient + weight_decay * parameter; with momentum, momentum = beta
- *   * momentum + g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.
+ *   * momentum + (1 - dampening) * g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.
  * parameter [*S] (mutated), gradient [*S] (constant), momentum [*S] (optional, mutated), rate f64[] (host) ->
  *   nothing
  * T: floats */
@@ -487,10 +1299,26 @@ typedef struct oar_sgd_update_options {
   double beta;                           /* number; at least 0; default 0.9 */
   double weight_decay;                   /* number; at least 0; default 0 */
   int32_t nesterov;                      /* true or false; default false */
+  double dampening;                      /* number; default 0 */
 } oar_sgd_update_options_t;
-#define OAR_SGD_UPDATE_OPTIONS_INIT { sizeof(oar_sgd_update_options_t), 0.9, 0, 0 }
+#define OAR_SGD_UPDATE_OPTIONS_INIT { sizeof(oar_sgd_update_options_t), 0.9, 0, 0, 0 }
 OAR_EXPORT oar_status_t OAR_CALL oar_sgd_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
     oar_tensor_t* rate, oar_tensor_t* momentum, const oar_sgd_update_options_t* options);
+
+/* -1 where x is negative, 1 where it is positive, 0 at 0; NaN stays.
+ * x [...] -> out [...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_sign(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* Sine of x in radians; NaN at infinity.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_sin(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* Hyperbolic sine.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_sinh(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* sizes[i] elements of axis i from starts[i] on, every steps[i]-th; a negative step walks backwards. The result
  *   shares x's elements unless a step is negative.
@@ -518,10 +1346,39 @@ typedef struct oar_softmax_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_softmax(oar_tensor_t* x, const oar_softmax_options_t* options,
     oar_tensor_t** out_out);
 
+/* x sorted along an axis, and where each element was. Equal elements keep their order; NaN is the greatest.
+ * x [*S] -> values [*S], indices i64[*S]
+ * T: bool, integers, floats */
+typedef struct oar_sort_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+  int32_t descending;                    /* true or false; default false */
+} oar_sort_options_t;
+#define OAR_SORT_OPTIONS_INIT { sizeof(oar_sort_options_t), -1, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_sort(oar_tensor_t* x, const oar_sort_options_t* options,
+    oar_tensor_t** out_values, oar_tensor_t** out_indices);
+
+/* x cut along an axis into parts of the given sizes, which fill it. The parts share x's elements.
+ * x [*_] -> parts [*_] ...
+ * T: any dtype
+ * sizes: sizes */
+typedef struct oar_split_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default 0 */
+} oar_split_options_t;
+#define OAR_SPLIT_OPTIONS_INIT { sizeof(oar_split_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_split(oar_tensor_t* x, const int64_t* sizes, size_t n_sizes,
+    const oar_split_options_t* options, oar_tensor_t** out_parts, size_t n_parts);
+
 /* Square root; NaN below 0.
  * x [...] -> out [...]
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_sqrt(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* x * x. Integers wrap.
+ * x [...] -> out [...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_square(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* x without the given axes, each of size 1. The result shares x's elements.
  * x [*S] -> out [*R]
@@ -529,6 +1386,30 @@ OAR_EXPORT oar_status_t OAR_CALL oar_sqrt(oar_tensor_t* x, oar_tensor_t** out_ou
  * axes: axes */
 OAR_EXPORT oar_status_t OAR_CALL oar_squeeze(oar_tensor_t* x, const int64_t* axes, size_t n_axes,
     oar_tensor_t** out_out);
+
+/* The operands, all of one shape, side by side along a new axis; a negative axis counts from the end of the result.
+ * xs [*_] ... -> out [*R]
+ * T: any dtype; mixed dtypes promote */
+typedef struct oar_stack_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* integer; default 0 */
+} oar_stack_options_t;
+#define OAR_STACK_OPTIONS_INIT { sizeof(oar_stack_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_stack(oar_tensor_t* const* xs, size_t n_xs,
+    const oar_stack_options_t* options, oar_tensor_t** out_out);
+
+/* Standard deviation over axes: the square root of var. The gradient is 0 where it is 0.
+ * x [*S] -> out [*R]
+ * T: floats */
+typedef struct oar_std_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+  double correction;                     /* number; default 0 */
+} oar_std_options_t;
+#define OAR_STD_OPTIONS_INIT { sizeof(oar_std_options_t), NULL, 0, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_std(oar_tensor_t* x, const oar_std_options_t* options, oar_tensor_t** out_out);
 
 /* x[start:end:step] of each axis as Python has it: negative starts and ends count from the end, what is outside is
  *   cut off, and an end of -2^63 with a negative step goes through the first element.
@@ -572,10 +1453,62 @@ OAR_EXPORT oar_status_t OAR_CALL oar_sum(oar_tensor_t* x, const oar_sum_options_
 OAR_EXPORT oar_status_t OAR_CALL oar_sum_to(oar_tensor_t* x, const int64_t* shape, size_t n_shape,
     oar_tensor_t** out_out);
 
+/* x at places along an axis: that axis is replaced by index's. Negative indices count from the end; one out of
+ *   range is an error.
+ * x [*S], index I[*J] (constant, values -S[axis]..S[axis]-1) -> out [*R]
+ * T: any dtype
+ * I: integers */
+typedef struct oar_take_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default 0 */
+} oar_take_options_t;
+#define OAR_TAKE_OPTIONS_INIT { sizeof(oar_take_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_take(oar_tensor_t* x, oar_tensor_t* index, const oar_take_options_t* options,
+    oar_tensor_t** out_out);
+
+/* Elements of x along an axis, as many as index has: out[i, j, k] is x[i, index[i, j, k], k] for axis 1. index is
+ *   not longer than x on the other axes; negative indices count from the end, and one out of range is an error.
+ * x [*S], index I[*J] (constant, values -S[axis]..S[axis]-1) -> out [*J]
+ * T: any dtype
+ * I: integers */
+typedef struct oar_take_along_axis_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+} oar_take_along_axis_options_t;
+#define OAR_TAKE_ALONG_AXIS_OPTIONS_INIT { sizeof(oar_take_along_axis_options_t), -1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_take_along_axis(oar_tensor_t* x, oar_tensor_t* index,
+    const oar_take_along_axis_options_t* options, oar_tensor_t** out_out);
+
+/* Tangent of x in radians; NaN at infinity.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_tan(oar_tensor_t* x, oar_tensor_t** out_out);
+
 /* Hyperbolic tangent.
  * x [...] -> out [...]
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_tanh(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* x repeated side by side along each axis; repetitions are right-aligned with its shape, and either may be the
+ *   longer.
+ * x [*S] -> out [*R]
+ * T: any dtype
+ * repetitions: integers; at least 0 */
+OAR_EXPORT oar_status_t OAR_CALL oar_tile(oar_tensor_t* x, const int64_t* repetitions, size_t n_repetitions,
+    oar_tensor_t** out_out);
+
+/* The k greatest elements of the last axis, greatest first, or the k least, least first, and where they are. NaN is
+ *   the greatest; of equal ones the first comes first.
+ * x [*L, N] -> values [*L, k], indices i64[*L, k]
+ * T: integers and floats
+ * k: size */
+typedef struct oar_topk_options {
+  uint32_t struct_size;
+  int32_t largest;                       /* true or false; default true */
+} oar_topk_options_t;
+#define OAR_TOPK_OPTIONS_INIT { sizeof(oar_topk_options_t), 1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_topk(oar_tensor_t* x, int64_t k, const oar_topk_options_t* options,
+    oar_tensor_t** out_values, oar_tensor_t** out_indices);
 
 /* x on another device, numbered as oarlock devices lists them; x itself if it is there already.
  * x [*S] -> out [*S]
@@ -583,12 +1516,90 @@ OAR_EXPORT oar_status_t OAR_CALL oar_tanh(oar_tensor_t* x, oar_tensor_t** out_ou
  * device: integer; at least 0 */
 OAR_EXPORT oar_status_t OAR_CALL oar_transfer(oar_tensor_t* x, int64_t device, oar_tensor_t** out_out);
 
+/* The matrices in the last two axes, 0 above their diagonal. offset moves the diagonal to the right.
+ * x [*L, M, N] -> out [*L, M, N]
+ * T: bool, integers, floats */
+typedef struct oar_tril_options {
+  uint32_t struct_size;
+  int64_t offset;                        /* integer; default 0 */
+} oar_tril_options_t;
+#define OAR_TRIL_OPTIONS_INIT { sizeof(oar_tril_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_tril(oar_tensor_t* x, const oar_tril_options_t* options, oar_tensor_t** out_out);
+
+/* The matrices in the last two axes, 0 below their diagonal. offset moves the diagonal to the right.
+ * x [*L, M, N] -> out [*L, M, N]
+ * T: bool, integers, floats */
+typedef struct oar_triu_options {
+  uint32_t struct_size;
+  int64_t offset;                        /* integer; default 0 */
+} oar_triu_options_t;
+#define OAR_TRIU_OPTIONS_INIT { sizeof(oar_triu_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_triu(oar_tensor_t* x, const oar_triu_options_t* options, oar_tensor_t** out_out);
+
+/* x without its fraction: the nearest whole number toward 0. Integers stay. The gradient is 0.
+ * x [...] -> out [...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_trunc(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* The different elements of x, least first; where each stands first; which of them each element of x is; and how
+ *   often each is there. Every NaN is different from the others.
+ * x [*S] -> values [?N], indices i64[?M], inverse i64[*S], counts i64[?K]
+ * T: bool, integers, floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_unique(oar_tensor_t* x, oar_tensor_t** out_values, oar_tensor_t** out_indices,
+    oar_tensor_t** out_inverse, oar_tensor_t** out_counts);
+
 /* x with new axes of size 1; axes say where they are in the result, negative ones from its end. The result shares
  *   x's elements.
  * x [*S] -> out [*R]
  * T: any dtype
  * axes: integers */
 OAR_EXPORT oar_status_t OAR_CALL oar_unsqueeze(oar_tensor_t* x, const int64_t* axes, size_t n_axes,
+    oar_tensor_t** out_out);
+
+/* The slices of x along an axis, which is gone in them. They share x's elements.
+ * x [*_] -> parts [*_] ...
+ * T: any dtype */
+typedef struct oar_unstack_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default 0 */
+} oar_unstack_options_t;
+#define OAR_UNSTACK_OPTIONS_INIT { sizeof(oar_unstack_options_t), 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_unstack(oar_tensor_t* x, const oar_unstack_options_t* options,
+    oar_tensor_t** out_parts, size_t n_parts);
+
+/* Mean of the squared distances from the mean, over axes; correction is subtracted from the number of elements (1:
+ *   an estimate from a sample), down to 0. Over nothing: NaN.
+ * x [*S] -> out [*R]
+ * T: floats */
+typedef struct oar_var_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+  double correction;                     /* number; default 0 */
+} oar_var_options_t;
+#define OAR_VAR_OPTIONS_INIT { sizeof(oar_var_options_t), NULL, 0, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_var(oar_tensor_t* x, const oar_var_options_t* options, oar_tensor_t** out_out);
+
+/* Sums of products along the last axis, the axes before it broadcast. Integers wrap.
+ * a [..., N], b [..., N] -> out [...]
+ * T: integers and floats; mixed dtypes promote */
+OAR_EXPORT oar_status_t OAR_CALL oar_vecdot(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* The order-norm over axes: sum(|x|^order)^(1/order); the greatest |x| for infinity, the least for -infinity, the
+ *   number of those that are not 0 for order 0. f16 and bf16 are summed as f32. The gradient is 0 where the norm
+ *   is.
+ * x [*S] -> out [*R]
+ * T: floats */
+typedef struct oar_vector_norm_options {
+  uint32_t struct_size;
+  const int64_t* axes;                   /* axes; none means all */
+  size_t n_axes;
+  int32_t keepdims;                      /* true or false; default false */
+  double order;                          /* number; default 2 */
+} oar_vector_norm_options_t;
+#define OAR_VECTOR_NORM_OPTIONS_INIT { sizeof(oar_vector_norm_options_t), NULL, 0, 0, 2 }
+OAR_EXPORT oar_status_t OAR_CALL oar_vector_norm(oar_tensor_t* x, const oar_vector_norm_options_t* options,
     oar_tensor_t** out_out);
 
 /* a where condition is true, b elsewhere.

@@ -36,10 +36,80 @@ struct [[maybe_unused]] Operands : std::vector<oar_tensor_t*> {
 
 extern "C" {
 
+oar_status_t OAR_CALL oar_abs(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::abs, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_accumulate(oar_tensor_t* target, oar_tensor_t* value) {
+  oar_tensor_t* const in[] = {target, value};
+  return call(op::id::accumulate, in, 2, nullptr, 0, nullptr, 0);
+}
+
+oar_status_t OAR_CALL oar_acos(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::acos, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_acosh(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::acosh, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_adagrad_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
+    oar_tensor_t* sum, oar_tensor_t* rate, const oar_adagrad_update_options_t* options) {
+  oar_adagrad_update_options_t o = OAR_ADAGRAD_UPDATE_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {parameter, gradient, sum, rate};
+  const oar_attr_t attrs[] = {op::attr_real(o.epsilon), op::attr_real(o.weight_decay)};
+  return call(op::id::adagrad_update, in, 4, attrs, 2, nullptr, 0);
+}
+
+oar_status_t OAR_CALL oar_adam_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
+    oar_tensor_t* first, oar_tensor_t* second, oar_tensor_t* rate, oar_tensor_t* step,
+    oar_tensor_t* greatest, const oar_adam_update_options_t* options) {
+  oar_adam_update_options_t o = OAR_ADAM_UPDATE_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {parameter, gradient, first, second, greatest, rate, step};
+  const oar_attr_t attrs[] = {op::attr_real(o.beta1), op::attr_real(o.beta2), op::attr_real(o.epsilon), op::attr_real(o.weight_decay)};
+  return call(op::id::adam_update, in, 7, attrs, 4, nullptr, 0);
+}
+
+oar_status_t OAR_CALL oar_adamw_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
+    oar_tensor_t* first, oar_tensor_t* second, oar_tensor_t* rate, oar_tensor_t* step,
+    oar_tensor_t* greatest, const oar_adamw_update_options_t* options) {
+  oar_adamw_update_options_t o = OAR_ADAMW_UPDATE_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {parameter, gradient, first, second, greatest, rate, step};
+  const oar_attr_t attrs[] = {op::attr_real(o.beta1), op::attr_real(o.beta2), op::attr_real(o.epsilon), op::attr_real(o.weight_decay)};
+  return call(op::id::adamw_update, in, 7, attrs, 4, nullptr, 0);
+}
+
 oar_status_t OAR_CALL oar_add(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::add, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_all(oar_tensor_t* x, const oar_all_options_t* options, oar_tensor_t** out_out) {
+  oar_all_options_t o = OAR_ALL_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::all, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_any(oar_tensor_t* x, const oar_any_options_t* options, oar_tensor_t** out_out) {
+  oar_any_options_t o = OAR_ANY_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::any, in, 1, attrs, 2, out, 1);
 }
 
 oar_status_t OAR_CALL oar_arange(int64_t length, const oar_arange_options_t* options,
@@ -51,9 +121,69 @@ oar_status_t OAR_CALL oar_arange(int64_t length, const oar_arange_options_t* opt
   return call(op::id::arange, nullptr, 0, attrs, 2, out, 1);
 }
 
+oar_status_t OAR_CALL oar_argmax(oar_tensor_t* x, const oar_argmax_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_argmax_options_t o = OAR_ARGMAX_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {o.has_axis ? op::attr_integer(o.axis) : op::attr_none(op::attr_integer(o.axis).type), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::argmax, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_argmin(oar_tensor_t* x, const oar_argmin_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_argmin_options_t o = OAR_ARGMIN_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {o.has_axis ? op::attr_integer(o.axis) : op::attr_none(op::attr_integer(o.axis).type), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::argmin, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_argsort(oar_tensor_t* x, const oar_argsort_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_argsort_options_t o = OAR_ARGSORT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis), op::attr_flag(o.descending != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::argsort, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_asin(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::asin, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_asinh(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::asinh, in, 1, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_assign(oar_tensor_t* target, oar_tensor_t* value) {
   oar_tensor_t* const in[] = {target, value};
   return call(op::id::assign, in, 2, nullptr, 0, nullptr, 0);
+}
+
+oar_status_t OAR_CALL oar_atan(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::atan, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_atan2(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::atan2, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_atanh(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::atanh, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_avg_pool(oar_tensor_t* x, const int64_t* kernel, size_t n_kernel,
@@ -100,11 +230,89 @@ oar_status_t OAR_CALL oar_batch_norm_gradient(oar_tensor_t* dy, oar_tensor_t* x,
   return call(op::id::batch_norm_gradient, in, 5, attrs, 1, out, 3);
 }
 
+oar_status_t OAR_CALL oar_bernoulli(oar_tensor_t* p, oar_tensor_t* seed,
+    const oar_bernoulli_options_t* options, oar_tensor_t** out_out) {
+  oar_bernoulli_options_t o = OAR_BERNOULLI_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {p, seed};
+  const oar_attr_t attrs[] = {c::dtype(o.dtype)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::bernoulli, in, 2, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_bincount(oar_tensor_t* index, int64_t length, oar_tensor_t* weights,
+    const oar_bincount_options_t* options, oar_tensor_t** out_out) {
+  oar_bincount_options_t o = OAR_BINCOUNT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {index, weights};
+  const oar_attr_t attrs[] = {op::attr_integer(length), c::dtype(o.dtype)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::bincount, in, 2, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_bitwise_and(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::bitwise_and, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_bitwise_invert(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::bitwise_invert, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_bitwise_left_shift(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::bitwise_left_shift, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_bitwise_or(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::bitwise_or, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_bitwise_right_shift(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::bitwise_right_shift, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_bitwise_xor(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::bitwise_xor, in, 2, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_cast(oar_tensor_t* x, uint32_t dtype, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   const oar_attr_t attrs[] = {c::dtype(dtype)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::cast, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_ceil(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::ceil, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_chunk(oar_tensor_t* x, int64_t parts, const oar_chunk_options_t* options,
+    oar_tensor_t** out_parts, size_t n_parts) {
+  oar_chunk_options_t o = OAR_CHUNK_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(parts), op::attr_integer(o.axis)};
+  return call_variadic(op::id::chunk, in, 1, attrs, 2, out_parts, n_parts);
+}
+
+oar_status_t OAR_CALL oar_clip(oar_tensor_t* x, oar_tensor_t* min, oar_tensor_t* max,
+    oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x, min, max};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::clip, in, 3, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_concat(oar_tensor_t* const* xs, size_t n_xs,
@@ -152,11 +360,78 @@ oar_status_t OAR_CALL oar_copy(oar_tensor_t* x, oar_tensor_t** out_out) {
   return call(op::id::copy, in, 1, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_copysign(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::copysign, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_cos(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::cos, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_cosh(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::cosh, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_count_nonzero(oar_tensor_t* x, const oar_count_nonzero_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_count_nonzero_options_t o = OAR_COUNT_NONZERO_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::count_nonzero, in, 1, attrs, 2, out, 1);
+}
+
 oar_status_t OAR_CALL oar_cross_entropy(oar_tensor_t* logits, oar_tensor_t* labels,
     oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {logits, labels};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::cross_entropy, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_cumsum(oar_tensor_t* x, const oar_cumsum_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_cumsum_options_t o = OAR_CUMSUM_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis), op::attr_flag(o.exclusive != 0), op::attr_flag(o.reverse != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::cumsum, in, 1, attrs, 3, out, 1);
+}
+
+oar_status_t OAR_CALL oar_cumulative_max(oar_tensor_t* x, const oar_cumulative_max_options_t* options,
+    oar_tensor_t** out_values, oar_tensor_t** out_indices) {
+  oar_cumulative_max_options_t o = OAR_CUMULATIVE_MAX_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
+  oar_tensor_t** const out[] = {out_values, out_indices};
+  return call(op::id::cumulative_max, in, 1, attrs, 1, out, 2);
+}
+
+oar_status_t OAR_CALL oar_cumulative_product(oar_tensor_t* x,
+    const oar_cumulative_product_options_t* options, oar_tensor_t** out_out) {
+  oar_cumulative_product_options_t o = OAR_CUMULATIVE_PRODUCT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis), op::attr_flag(o.exclusive != 0), op::attr_flag(o.reverse != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::cumulative_product, in, 1, attrs, 3, out, 1);
+}
+
+oar_status_t OAR_CALL oar_diag(oar_tensor_t* x, const oar_diag_options_t* options, oar_tensor_t** out_out) {
+  oar_diag_options_t o = OAR_DIAG_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.offset)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::diag, in, 1, attrs, 1, out, 1);
 }
 
 oar_status_t OAR_CALL oar_diagonal(oar_tensor_t* x, const oar_diagonal_options_t* options,
@@ -167,6 +442,12 @@ oar_status_t OAR_CALL oar_diagonal(oar_tensor_t* x, const oar_diagonal_options_t
   const oar_attr_t attrs[] = {op::attr_integer(o.offset), op::attr_integer(o.axis1), op::attr_integer(o.axis2)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::diagonal, in, 1, attrs, 3, out, 1);
+}
+
+oar_status_t OAR_CALL oar_digamma(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::digamma, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_dim_value(int64_t dim, const oar_dim_value_options_t* options,
@@ -206,10 +487,22 @@ oar_status_t OAR_CALL oar_erf(oar_tensor_t* x, oar_tensor_t** out_out) {
   return call(op::id::erf, in, 1, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_erf_inverse(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::erf_inverse, in, 1, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_exp(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::exp, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_exp2(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::exp2, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_expand(oar_tensor_t* x, const int64_t* shape, size_t n_shape,
@@ -218,6 +511,57 @@ oar_status_t OAR_CALL oar_expand(oar_tensor_t* x, const int64_t* shape, size_t n
   const oar_attr_t attrs[] = {given(integers(shape, n_shape))};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::expand, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_expm1(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::expm1, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_eye(int64_t rows, const oar_eye_options_t* options, oar_tensor_t** out_out) {
+  oar_eye_options_t o = OAR_EYE_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  const oar_attr_t attrs[] = {op::attr_integer(rows), o.has_columns ? op::attr_integer(o.columns) : op::attr_none(op::attr_integer(o.columns).type), op::attr_integer(o.offset), c::dtype(o.dtype)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::eye, nullptr, 0, attrs, 4, out, 1);
+}
+
+oar_status_t OAR_CALL oar_flatten(oar_tensor_t* x, const oar_flatten_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_flatten_options_t o = OAR_FLATTEN_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.start), op::attr_integer(o.stop)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::flatten, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_flip(oar_tensor_t* x, const oar_flip_options_t* options, oar_tensor_t** out_out) {
+  oar_flip_options_t o = OAR_FLIP_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::flip, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_floor(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::floor, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_floor_divide(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::floor_divide, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_fmod(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::fmod, in, 2, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_full(const int64_t* shape, size_t n_shape, double value,
@@ -242,6 +586,17 @@ oar_status_t OAR_CALL oar_gather(oar_tensor_t* x, oar_tensor_t* index, oar_tenso
   return call(op::id::gather, in, 2, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_gather_nd(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x, index};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::gather_nd, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_global_norm(oar_tensor_t* const* xs, size_t n_xs, oar_tensor_t** out_out) {
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::global_norm, xs, n_xs, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_greater(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
@@ -252,6 +607,53 @@ oar_status_t OAR_CALL oar_greater_equal(oar_tensor_t* a, oar_tensor_t* b, oar_te
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::greater_equal, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_heaviside(oar_tensor_t* x, oar_tensor_t* value, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x, value};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::heaviside, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_hypot(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::hypot, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_index_add(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
+    const oar_index_add_options_t* options, oar_tensor_t** out_out) {
+  oar_index_add_options_t o = OAR_INDEX_ADD_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, index, updates};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::index_add, in, 3, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_isfinite(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::isfinite, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_isinf(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::isinf, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_isnan(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::isnan, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_lerp(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t* weight,
+    oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b, weight};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::lerp, in, 3, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_less(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
@@ -266,10 +668,53 @@ oar_status_t OAR_CALL oar_less_equal(oar_tensor_t* a, oar_tensor_t* b, oar_tenso
   return call(op::id::less_equal, in, 2, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_lgamma(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::lgamma, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_linear_scan(oar_tensor_t* decay, oar_tensor_t* x,
+    const oar_linear_scan_options_t* options, oar_tensor_t** out_out) {
+  oar_linear_scan_options_t o = OAR_LINEAR_SCAN_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {decay, x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis), op::attr_flag(o.reverse != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::linear_scan, in, 2, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_linspace(double start, double stop, int64_t num,
+    const oar_linspace_options_t* options, oar_tensor_t** out_out) {
+  oar_linspace_options_t o = OAR_LINSPACE_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  const oar_attr_t attrs[] = {op::attr_real(start), op::attr_real(stop), op::attr_integer(num), op::attr_flag(o.endpoint != 0), c::dtype(o.dtype)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::linspace, nullptr, 0, attrs, 5, out, 1);
+}
+
 oar_status_t OAR_CALL oar_log(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::log, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_log10(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::log10, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_log1p(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::log1p, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_log2(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::log2, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_log_softmax(oar_tensor_t* x, const oar_log_softmax_options_t* options,
@@ -280,6 +725,59 @@ oar_status_t OAR_CALL oar_log_softmax(oar_tensor_t* x, const oar_log_softmax_opt
   const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::log_softmax, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_logaddexp(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::logaddexp, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_logical_and(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::logical_and, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_logical_not(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::logical_not, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_logical_or(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::logical_or, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_logical_xor(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::logical_xor, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_logsumexp(oar_tensor_t* x, const oar_logsumexp_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_logsumexp_options_t o = OAR_LOGSUMEXP_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::logsumexp, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_masked_fill(oar_tensor_t* x, oar_tensor_t* mask, oar_tensor_t* value,
+    oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x, mask, value};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::masked_fill, in, 3, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_masked_select(oar_tensor_t* x, oar_tensor_t* mask, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x, mask};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::masked_select, in, 2, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_matmul(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
@@ -328,10 +826,45 @@ oar_status_t OAR_CALL oar_mean(oar_tensor_t* x, const oar_mean_options_t* option
   return call(op::id::mean, in, 1, attrs, 2, out, 1);
 }
 
+oar_status_t OAR_CALL oar_median(oar_tensor_t* x, const oar_median_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_median_options_t o = OAR_MEDIAN_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::median, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_meshgrid(oar_tensor_t* const* xs, size_t n_xs,
+    const oar_meshgrid_options_t* options, oar_tensor_t** out_grids, size_t n_grids) {
+  oar_meshgrid_options_t o = OAR_MESHGRID_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  const oar_attr_t attrs[] = {c::text(o.indexing)};
+  return call_variadic(op::id::meshgrid, xs, n_xs, attrs, 1, out_grids, n_grids);
+}
+
+oar_status_t OAR_CALL oar_min(oar_tensor_t* x, const oar_min_options_t* options, oar_tensor_t** out_out) {
+  oar_min_options_t o = OAR_MIN_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::min, in, 1, attrs, 2, out, 1);
+}
+
 oar_status_t OAR_CALL oar_minimum(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::minimum, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_moveaxis(oar_tensor_t* x, const int64_t* source, size_t n_source,
+    const int64_t* destination, size_t n_destination, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {given(integers(source, n_source)), given(integers(destination, n_destination))};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::moveaxis, in, 1, attrs, 2, out, 1);
 }
 
 oar_status_t OAR_CALL oar_multiply(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
@@ -340,10 +873,26 @@ oar_status_t OAR_CALL oar_multiply(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_
   return call(op::id::multiply, in, 2, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_nan_to_num(oar_tensor_t* x, const oar_nan_to_num_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_nan_to_num_options_t o = OAR_NAN_TO_NUM_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_real(o.nan), o.has_posinf ? op::attr_real(o.posinf) : op::attr_none(op::attr_real(o.posinf).type), o.has_neginf ? op::attr_real(o.neginf) : op::attr_none(op::attr_real(o.neginf).type)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::nan_to_num, in, 1, attrs, 3, out, 1);
+}
+
 oar_status_t OAR_CALL oar_negative(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::negative, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_nonzero(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::nonzero, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_not_equal(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
@@ -362,6 +911,12 @@ oar_status_t OAR_CALL oar_one_hot(oar_tensor_t* index, int64_t depth,
   return call(op::id::one_hot, in, 1, attrs, 2, out, 1);
 }
 
+oar_status_t OAR_CALL oar_outer(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::outer, in, 2, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_pad(oar_tensor_t* x, const int64_t* before, size_t n_before,
     const int64_t* after, size_t n_after, const oar_pad_options_t* options, oar_tensor_t** out_out) {
   oar_pad_options_t o = OAR_PAD_OPTIONS_INIT;
@@ -372,12 +927,95 @@ oar_status_t OAR_CALL oar_pad(oar_tensor_t* x, const int64_t* before, size_t n_b
   return call(op::id::pad, in, 1, attrs, 4, out, 1);
 }
 
+oar_status_t OAR_CALL oar_pad_edges(oar_tensor_t* x, const int64_t* before, size_t n_before,
+    const int64_t* after, size_t n_after, const oar_pad_edges_options_t* options, oar_tensor_t** out_out) {
+  oar_pad_edges_options_t o = OAR_PAD_EDGES_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {given(integers(before, n_before)), given(integers(after, n_after)), c::text(o.mode)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::pad_edges, in, 1, attrs, 3, out, 1);
+}
+
 oar_status_t OAR_CALL oar_permute(oar_tensor_t* x, const int64_t* axes, size_t n_axes,
     oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   const oar_attr_t attrs[] = {given(integers(axes, n_axes))};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::permute, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_polygamma(oar_tensor_t* x, const oar_polygamma_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_polygamma_options_t o = OAR_POLYGAMMA_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.order)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::polygamma, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_power(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::power, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_product(oar_tensor_t* x, const oar_product_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_product_options_t o = OAR_PRODUCT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::product, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_put_along_axis(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
+    const oar_put_along_axis_options_t* options, oar_tensor_t** out_out) {
+  oar_put_along_axis_options_t o = OAR_PUT_ALONG_AXIS_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, index, updates};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis), c::text(o.reduction)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::put_along_axis, in, 3, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_random_exponential(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,
+    const oar_random_exponential_options_t* options, oar_tensor_t** out_out) {
+  oar_random_exponential_options_t o = OAR_RANDOM_EXPONENTIAL_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {seed};
+  const oar_attr_t attrs[] = {given(integers(shape, n_shape)), c::dtype(o.dtype)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::random_exponential, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_random_integers(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,
+    int64_t low, int64_t high, const oar_random_integers_options_t* options, oar_tensor_t** out_out) {
+  oar_random_integers_options_t o = OAR_RANDOM_INTEGERS_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {seed};
+  const oar_attr_t attrs[] = {given(integers(shape, n_shape)), op::attr_integer(low), op::attr_integer(high), c::dtype(o.dtype)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::random_integers, in, 1, attrs, 4, out, 1);
+}
+
+oar_status_t OAR_CALL oar_random_normal(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,
+    const oar_random_normal_options_t* options, oar_tensor_t** out_out) {
+  oar_random_normal_options_t o = OAR_RANDOM_NORMAL_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {seed};
+  const oar_attr_t attrs[] = {given(integers(shape, n_shape)), c::dtype(o.dtype)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::random_normal, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_random_permutation(oar_tensor_t* seed, int64_t length, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {seed};
+  const oar_attr_t attrs[] = {op::attr_integer(length)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::random_permutation, in, 1, attrs, 1, out, 1);
 }
 
 oar_status_t OAR_CALL oar_random_uniform(oar_tensor_t* seed, const int64_t* shape, size_t n_shape,
@@ -390,10 +1028,32 @@ oar_status_t OAR_CALL oar_random_uniform(oar_tensor_t* seed, const int64_t* shap
   return call(op::id::random_uniform, in, 1, attrs, 2, out, 1);
 }
 
+oar_status_t OAR_CALL oar_reciprocal(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::reciprocal, in, 1, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_relu(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::relu, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_remainder(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::remainder, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_repeat(oar_tensor_t* x, int64_t repeats, const oar_repeat_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_repeat_options_t o = OAR_REPEAT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(repeats), op::attr_integer(o.axis)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::repeat, in, 1, attrs, 2, out, 1);
 }
 
 oar_status_t OAR_CALL oar_reshape(oar_tensor_t* x, const int64_t* shape, size_t n_shape,
@@ -404,6 +1064,36 @@ oar_status_t OAR_CALL oar_reshape(oar_tensor_t* x, const int64_t* shape, size_t 
   return call(op::id::reshape, in, 1, attrs, 1, out, 1);
 }
 
+oar_status_t OAR_CALL oar_rmsprop_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
+    oar_tensor_t* mean_square, oar_tensor_t* rate, oar_tensor_t* mean, oar_tensor_t* momentum,
+    const oar_rmsprop_update_options_t* options) {
+  oar_rmsprop_update_options_t o = OAR_RMSPROP_UPDATE_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {parameter, gradient, mean_square, mean, momentum, rate};
+  const oar_attr_t attrs[] = {op::attr_real(o.alpha), op::attr_real(o.epsilon), op::attr_real(o.weight_decay), op::attr_real(o.beta)};
+  return call(op::id::rmsprop_update, in, 6, attrs, 4, nullptr, 0);
+}
+
+oar_status_t OAR_CALL oar_roll(oar_tensor_t* x, const int64_t* shifts, size_t n_shifts,
+    const int64_t* axes, size_t n_axes, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {given(integers(shifts, n_shifts)), given(integers(axes, n_axes))};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::roll, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_round(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::round, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_rsqrt(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::rsqrt, in, 1, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_scatter_add(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
     oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x, index, updates};
@@ -411,13 +1101,51 @@ oar_status_t OAR_CALL oar_scatter_add(oar_tensor_t* x, oar_tensor_t* index, oar_
   return call(op::id::scatter_add, in, 3, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_scatter_nd(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
+    const oar_scatter_nd_options_t* options, oar_tensor_t** out_out) {
+  oar_scatter_nd_options_t o = OAR_SCATTER_ND_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, index, updates};
+  const oar_attr_t attrs[] = {c::text(o.reduction)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::scatter_nd, in, 3, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_search_sorted(oar_tensor_t* sorted, oar_tensor_t* values,
+    const oar_search_sorted_options_t* options, oar_tensor_t** out_out) {
+  oar_search_sorted_options_t o = OAR_SEARCH_SORTED_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {sorted, values};
+  const oar_attr_t attrs[] = {c::text(o.side)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::search_sorted, in, 2, attrs, 1, out, 1);
+}
+
 oar_status_t OAR_CALL oar_sgd_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
     oar_tensor_t* rate, oar_tensor_t* momentum, const oar_sgd_update_options_t* options) {
   oar_sgd_update_options_t o = OAR_SGD_UPDATE_OPTIONS_INIT;
   if (options) read_options(options, o);
   oar_tensor_t* const in[] = {parameter, gradient, momentum, rate};
-  const oar_attr_t attrs[] = {op::attr_real(o.beta), op::attr_real(o.weight_decay), op::attr_flag(o.nesterov != 0)};
-  return call(op::id::sgd_update, in, 4, attrs, 3, nullptr, 0);
+  const oar_attr_t attrs[] = {op::attr_real(o.beta), op::attr_real(o.weight_decay), op::attr_flag(o.nesterov != 0), op::attr_real(o.dampening)};
+  return call(op::id::sgd_update, in, 4, attrs, 4, nullptr, 0);
+}
+
+oar_status_t OAR_CALL oar_sign(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::sign, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_sin(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::sin, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_sinh(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::sinh, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_slice(oar_tensor_t* x, const int64_t* starts, size_t n_starts,
@@ -440,10 +1168,35 @@ oar_status_t OAR_CALL oar_softmax(oar_tensor_t* x, const oar_softmax_options_t* 
   return call(op::id::softmax, in, 1, attrs, 1, out, 1);
 }
 
+oar_status_t OAR_CALL oar_sort(oar_tensor_t* x, const oar_sort_options_t* options,
+    oar_tensor_t** out_values, oar_tensor_t** out_indices) {
+  oar_sort_options_t o = OAR_SORT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis), op::attr_flag(o.descending != 0)};
+  oar_tensor_t** const out[] = {out_values, out_indices};
+  return call(op::id::sort, in, 1, attrs, 2, out, 2);
+}
+
+oar_status_t OAR_CALL oar_split(oar_tensor_t* x, const int64_t* sizes, size_t n_sizes,
+    const oar_split_options_t* options, oar_tensor_t** out_parts, size_t n_parts) {
+  oar_split_options_t o = OAR_SPLIT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {given(integers(sizes, n_sizes)), op::attr_integer(o.axis)};
+  return call_variadic(op::id::split, in, 1, attrs, 2, out_parts, n_parts);
+}
+
 oar_status_t OAR_CALL oar_sqrt(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::sqrt, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_square(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::square, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_squeeze(oar_tensor_t* x, const int64_t* axes, size_t n_axes,
@@ -452,6 +1205,24 @@ oar_status_t OAR_CALL oar_squeeze(oar_tensor_t* x, const int64_t* axes, size_t n
   const oar_attr_t attrs[] = {given(integers(axes, n_axes))};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::squeeze, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_stack(oar_tensor_t* const* xs, size_t n_xs,
+    const oar_stack_options_t* options, oar_tensor_t** out_out) {
+  oar_stack_options_t o = OAR_STACK_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::stack, xs, n_xs, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_std(oar_tensor_t* x, const oar_std_options_t* options, oar_tensor_t** out_out) {
+  oar_std_options_t o = OAR_STD_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0), op::attr_real(o.correction)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::std, in, 1, attrs, 3, out, 1);
 }
 
 oar_status_t OAR_CALL oar_strided_slice(oar_tensor_t* x, const int64_t* starts, size_t n_starts,
@@ -488,10 +1259,54 @@ oar_status_t OAR_CALL oar_sum_to(oar_tensor_t* x, const int64_t* shape, size_t n
   return call(op::id::sum_to, in, 1, attrs, 1, out, 1);
 }
 
+oar_status_t OAR_CALL oar_take(oar_tensor_t* x, oar_tensor_t* index, const oar_take_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_take_options_t o = OAR_TAKE_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, index};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::take, in, 2, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_take_along_axis(oar_tensor_t* x, oar_tensor_t* index,
+    const oar_take_along_axis_options_t* options, oar_tensor_t** out_out) {
+  oar_take_along_axis_options_t o = OAR_TAKE_ALONG_AXIS_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, index};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::take_along_axis, in, 2, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_tan(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::tan, in, 1, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_tanh(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::tanh, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_tile(oar_tensor_t* x, const int64_t* repetitions, size_t n_repetitions,
+    oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {given(integers(repetitions, n_repetitions))};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::tile, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_topk(oar_tensor_t* x, int64_t k, const oar_topk_options_t* options,
+    oar_tensor_t** out_values, oar_tensor_t** out_indices) {
+  oar_topk_options_t o = OAR_TOPK_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(k), op::attr_flag(o.largest != 0)};
+  oar_tensor_t** const out[] = {out_values, out_indices};
+  return call(op::id::topk, in, 1, attrs, 2, out, 2);
 }
 
 oar_status_t OAR_CALL oar_transfer(oar_tensor_t* x, int64_t device, oar_tensor_t** out_out) {
@@ -501,12 +1316,77 @@ oar_status_t OAR_CALL oar_transfer(oar_tensor_t* x, int64_t device, oar_tensor_t
   return call(op::id::transfer, in, 1, attrs, 1, out, 1);
 }
 
+oar_status_t OAR_CALL oar_tril(oar_tensor_t* x, const oar_tril_options_t* options, oar_tensor_t** out_out) {
+  oar_tril_options_t o = OAR_TRIL_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.offset)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::tril, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_triu(oar_tensor_t* x, const oar_triu_options_t* options, oar_tensor_t** out_out) {
+  oar_triu_options_t o = OAR_TRIU_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.offset)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::triu, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_trunc(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::trunc, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_unique(oar_tensor_t* x, oar_tensor_t** out_values, oar_tensor_t** out_indices,
+    oar_tensor_t** out_inverse, oar_tensor_t** out_counts) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_values, out_indices, out_inverse, out_counts};
+  return call(op::id::unique, in, 1, nullptr, 0, out, 4);
+}
+
 oar_status_t OAR_CALL oar_unsqueeze(oar_tensor_t* x, const int64_t* axes, size_t n_axes,
     oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   const oar_attr_t attrs[] = {given(integers(axes, n_axes))};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::unsqueeze, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_unstack(oar_tensor_t* x, const oar_unstack_options_t* options,
+    oar_tensor_t** out_parts, size_t n_parts) {
+  oar_unstack_options_t o = OAR_UNSTACK_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
+  return call_variadic(op::id::unstack, in, 1, attrs, 1, out_parts, n_parts);
+}
+
+oar_status_t OAR_CALL oar_var(oar_tensor_t* x, const oar_var_options_t* options, oar_tensor_t** out_out) {
+  oar_var_options_t o = OAR_VAR_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0), op::attr_real(o.correction)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::var, in, 1, attrs, 3, out, 1);
+}
+
+oar_status_t OAR_CALL oar_vecdot(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {a, b};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::vecdot, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_vector_norm(oar_tensor_t* x, const oar_vector_norm_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_vector_norm_options_t o = OAR_VECTOR_NORM_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {integers(o.axes, o.n_axes), op::attr_flag(o.keepdims != 0), op::attr_real(o.order)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::vector_norm, in, 1, attrs, 3, out, 1);
 }
 
 oar_status_t OAR_CALL oar_where(oar_tensor_t* condition, oar_tensor_t* a, oar_tensor_t* b,

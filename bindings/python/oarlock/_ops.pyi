@@ -14,6 +14,134 @@ class BatchNormGradientResult(NamedTuple):
     dscale: Tensor
     dbias: Tensor
 
+class CumulativeMaxResult(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class SortResult(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class TopkResult(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class UniqueResult(NamedTuple):
+    values: Tensor
+    indices: Tensor
+    inverse: Tensor
+    counts: Tensor
+
+def abs(x: TensorLike) -> Tensor:
+    r"""
+    Absolute value. The lowest integer stays as it is; the gradient at 0 is 0.
+
+    x [...]
+    -> out [...]
+    T: integers and floats
+    Source: Array API standard 2023.12, abs
+
+    >>> oarlock.abs(oarlock.tensor([-1.5, 2.0])).tolist()
+    [1.5, 2.0]
+    """
+
+def accumulate(target: TensorLike, value: TensorLike) -> None:
+    r"""
+    Adds value to target in place; integers wrap. What gathers gradients over several batches.
+
+    target [*S] (mutated)
+    value [*S]
+    T: integers and floats
+    Source: torch.Tensor.add_
+
+    >>> out = oarlock.accumulate(oarlock.ones((2, 3)), oarlock.ones((2, 3)))
+    """
+
+def acos(x: TensorLike) -> Tensor:
+    r"""
+    Arc cosine, from 0 to pi; NaN outside -1 to 1.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Array API standard 2023.12, acos
+
+    >>> out = oarlock.acos(oarlock.ones((2, 3)))
+    """
+
+def acosh(x: TensorLike) -> Tensor:
+    r"""
+    Inverse hyperbolic cosine, not negative; NaN below 1.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Array API standard 2023.12, acosh
+
+    >>> out = oarlock.acosh(oarlock.ones((2, 3)))
+    """
+
+def adagrad_update(parameter: TensorLike, gradient: TensorLike, sum: TensorLike, rate: TensorLike, epsilon: float = 1e-10, weight_decay: float = 0.0) -> None:
+    r"""
+    One step of Adagrad: g = gradient + weight_decay * parameter; sum = sum + g * g; parameter -= rate * g / (sqrt(sum) + epsilon). Nothing is computed in less than f32.
+
+    parameter [*S] (mutated)
+    gradient [*S] (constant)
+    sum M[*S] (mutated)
+    rate f64[] (host)
+    epsilon: number; at least 0; default 1e-10
+    weight_decay: number; at least 0; default 0
+    T: floats
+    M: floats
+    Source: Duchi et al. 2011, Adaptive subgradient methods
+
+    >>> out = oarlock.adagrad_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'))
+    """
+
+def adam_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike, second: TensorLike, rate: TensorLike, step: TensorLike, greatest: TensorLike | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0) -> None:
+    r"""
+    One step of Adam: g = gradient + weight_decay * parameter. m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + epsilon). With greatest, that keeps the greatest v so far and takes its place (AMSGrad). step counts from 1. The moments may have a wider dtype than the parameter; nothing is computed in less than f32.
+
+    parameter [*S] (mutated)
+    gradient [*S] (constant)
+    first M[*S] (mutated)
+    second M[*S] (mutated)
+    rate f64[] (host)
+    step i64[] (host)
+    greatest M[*S] (optional, mutated)
+    beta1: number; at least 0; default 0.9
+    beta2: number; at least 0; default 0.999
+    epsilon: number; at least 0; default 1e-08
+    weight_decay: number; at least 0; default 0
+    T: floats
+    M: floats
+    Source: Kingma and Ba 2015, Adam: a method for stochastic optimization; Reddi et al. 2018, On the convergence of Adam and beyond
+
+    >>> out = oarlock.adam_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))
+    """
+
+def adamw_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike, second: TensorLike, rate: TensorLike, step: TensorLike, greatest: TensorLike | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.01) -> None:
+    r"""
+    One step of Adam with decoupled decay: g = gradient; parameter -= rate * weight_decay * parameter. m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + epsilon). With greatest, that keeps the greatest v so far and takes its place (AMSGrad). step counts from 1. The moments may have a wider dtype than the parameter; nothing is computed in less than f32.
+
+    parameter [*S] (mutated)
+    gradient [*S] (constant)
+    first M[*S] (mutated)
+    second M[*S] (mutated)
+    rate f64[] (host)
+    step i64[] (host)
+    greatest M[*S] (optional, mutated)
+    beta1: number; at least 0; default 0.9
+    beta2: number; at least 0; default 0.999
+    epsilon: number; at least 0; default 1e-08
+    weight_decay: number; at least 0; default 0.01
+    T: floats
+    M: floats
+    Source: Loshchilov and Hutter 2019, Decoupled weight decay regularization; Reddi et al. 2018, On the convergence of Adam and beyond
+
+    >>> out = oarlock.adamw_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))
+    """
+
 def add(a: TensorLike, b: TensorLike) -> Tensor:
     r"""
     a + b. Integers wrap.
@@ -28,6 +156,104 @@ def add(a: TensorLike, b: TensorLike) -> Tensor:
     [11.0, 12.0]
     """
 
+def all(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
+    r"""
+    True where no element over axes is 0 (NaN is not). Over nothing: true.
+
+    x [*S]
+    axis: axes; none means all
+    keepdims: true or false; default false
+    -> out bool[*R]
+    T: bool, integers, floats
+    Source: Array API standard 2023.12, all
+
+    >>> oarlock.all(oarlock.tensor([True, False])).item()
+    False
+    """
+
+def any(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
+    r"""
+    True where an element over axes is not 0 (NaN is not). Over nothing: false.
+
+    x [*S]
+    axis: axes; none means all
+    keepdims: true or false; default false
+    -> out bool[*R]
+    T: bool, integers, floats
+    Source: Array API standard 2023.12, any
+
+    >>> oarlock.any(oarlock.tensor([True, False])).item()
+    True
+    """
+
+def argmax(x: TensorLike, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    r"""
+    The place of the greatest element along an axis, or of all in row-major order; the first NaN, if one is there, else the first of equals. Over nothing: an error.
+
+    x [*S]
+    axis: axis; may be none
+    keepdims: true or false; default false
+    -> out i64[*R]
+    T: integers and floats
+    Source: Array API standard 2023.12, argmax; numpy.argmax for NaN
+
+    >>> oarlock.argmax(oarlock.tensor([1.0, 5.0, 2.0]), 0).item()
+    1
+    """
+
+def argmin(x: TensorLike, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    r"""
+    The place of the least element along an axis, or of all in row-major order; the first NaN, if one is there, else the first of equals. Over nothing: an error.
+
+    x [*S]
+    axis: axis; may be none
+    keepdims: true or false; default false
+    -> out i64[*R]
+    T: integers and floats
+    Source: Array API standard 2023.12, argmin; numpy.argmin for NaN
+
+    >>> oarlock.argmin(oarlock.tensor([4.0, 5.0, 2.0]), 0).item()
+    2
+    """
+
+def argsort(x: TensorLike, axis: int = -1, descending: bool = False) -> Tensor:
+    r"""
+    Where the elements of x, sorted along an axis, were. Equal elements keep their order; NaN is the greatest.
+
+    x [*S]
+    axis: axis; default -1
+    descending: true or false; default false
+    -> out i64[*S]
+    T: bool, integers, floats
+    Source: Array API standard 2023.12, argsort
+
+    >>> out = oarlock.argsort(oarlock.ones((6,)))
+    """
+
+def asin(x: TensorLike) -> Tensor:
+    r"""
+    Arc sine, from -pi/2 to pi/2; NaN outside -1 to 1.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Array API standard 2023.12, asin
+
+    >>> out = oarlock.asin(oarlock.ones((2, 3)))
+    """
+
+def asinh(x: TensorLike) -> Tensor:
+    r"""
+    Inverse hyperbolic sine.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Array API standard 2023.12, asinh
+
+    >>> out = oarlock.asinh(oarlock.ones((2, 3)))
+    """
+
 def assign(target: TensorLike, value: TensorLike) -> None:
     r"""
     Writes value into target, whose version rises. The only op that writes to an operand.
@@ -38,6 +264,43 @@ def assign(target: TensorLike, value: TensorLike) -> None:
     Source: Oarlock
 
     >>> out = oarlock.assign(oarlock.ones((2, 3)), oarlock.ones((2, 3)))
+    """
+
+def atan(x: TensorLike) -> Tensor:
+    r"""
+    Arc tangent, from -pi/2 to pi/2.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Array API standard 2023.12, atan
+
+    >>> out = oarlock.atan(oarlock.ones((2, 3)))
+    """
+
+def atan2(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    The angle of the point (b, a), from -pi to pi, counted from the axis of b; the signs of both tell the quadrant.
+
+    a [...]
+    b [...]
+    -> out [...]
+    T: floats; mixed dtypes promote
+    Source: Array API standard 2023.12, atan2
+
+    >>> out = oarlock.atan2(oarlock.ones((2, 3)), oarlock.ones((2, 3)))
+    """
+
+def atanh(x: TensorLike) -> Tensor:
+    r"""
+    Inverse hyperbolic tangent; infinite at 1 and -1, NaN beyond.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Array API standard 2023.12, atanh
+
+    >>> out = oarlock.atanh(oarlock.ones((2, 3)))
     """
 
 def avg_pool(x: TensorLike, kernel: int | Sequence[int], stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, count_include_pad: bool = False) -> Tensor:
@@ -83,7 +346,7 @@ def batch_norm(x: TensorLike, running_mean: TensorLike, running_var: TensorLike,
 
     x [N, C, *D]
     running_mean P[C] (constant)
-    running_var P[C] (constant)
+    running_var P[C] (constant, values positive)
     scale P[C] (optional)
     bias P[C] (optional)
     training: true or false; default true
@@ -94,7 +357,7 @@ def batch_norm(x: TensorLike, running_mean: TensorLike, running_var: TensorLike,
     P: floats
     Source: Ioffe and Szegedy 2015, Batch normalization; ONNX operator set 15, BatchNormalization
 
-    >>> out = oarlock.batch_norm(oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True, epsilon=0.00001)
+    >>> out = oarlock.batch_norm(oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.zeros((3,)), training=True, epsilon=0.00001)
     """
 
 def batch_norm_gradient(dy: TensorLike, x: TensorLike, mean: TensorLike, inverse_std: TensorLike, scale: TensorLike | None = None, training: bool = True) -> BatchNormGradientResult:
@@ -104,7 +367,7 @@ def batch_norm_gradient(dy: TensorLike, x: TensorLike, mean: TensorLike, inverse
     dy [N, C, *D]
     x [N, C, *D]
     mean T+[C]
-    inverse_std T+[C]
+    inverse_std T+[C] (values positive)
     scale P[C] (optional)
     training: true or false; default true
     -> dx [N, C, *D], dscale T+[C], dbias T+[C]
@@ -112,7 +375,120 @@ def batch_norm_gradient(dy: TensorLike, x: TensorLike, mean: TensorLike, inverse
     P: floats
     Source: Ioffe and Szegedy 2015, Batch normalization, section 3
 
-    >>> out = oarlock.batch_norm_gradient(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True)
+    >>> out = oarlock.batch_norm_gradient(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.zeros((3,)), training=True)
+    """
+
+def bernoulli(p: TensorLike, seed: TensorLike, dtype: DTypeLike = 'bool') -> Tensor:
+    r"""
+    True with probability p, a function of seed and place alone: where random_uniform's element in f32 is below it. As a number: 1.
+
+    p [*S] (constant)
+    seed i64[2] (host)
+    dtype: dtype; default bool
+    -> out dtype[*S]
+    T: floats
+    Source: ONNX operator set 15, Bernoulli
+
+    >>> out = oarlock.bernoulli(oarlock.ones((4,)), oarlock.zeros((2,), dtype='int64'), dtype=oarlock.float32)
+    """
+
+def bincount(index: TensorLike, length: int, weights: TensorLike | None = None, dtype: DTypeLike = 'int64') -> Tensor:
+    r"""
+    How often each number from 0 to length-1 is in index, or the sum of its weights. A number outside is an error.
+
+    index I[N] (constant, values 0..length-1)
+    length: size
+    weights W[N] (optional)
+    dtype: dtype; default i64
+    -> out dtype[length]
+    I: integers
+    W: integers and floats
+    Source: numpy.bincount, with a fixed length
+
+    >>> out = oarlock.bincount(oarlock.zeros((5,), dtype='int64'), length=3)
+    """
+
+def bitwise_and(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    The bits that are set in both.
+
+    a [...]
+    b [...]
+    -> out [...]
+    T: bool and integers; mixed dtypes promote
+    Source: Array API standard 2023.12, bitwise_and
+
+    >>> oarlock.bitwise_and(oarlock.tensor([6, 5]), 3).tolist()
+    [2, 1]
+    """
+
+def bitwise_invert(x: TensorLike) -> Tensor:
+    r"""
+    Every bit turned around: -1 - x, or the largest number minus x where there is no sign.
+
+    x [...]
+    -> out [...]
+    T: bool and integers
+    Source: Array API standard 2023.12, bitwise_invert
+
+    >>> oarlock.bitwise_invert(oarlock.tensor([0, 5])).tolist()
+    [-1, -6]
+    """
+
+def bitwise_left_shift(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    a with its bits moved up by b places, zeros in their stead; 0 where b is negative or not below the number of bits.
+
+    a [...]
+    b [...]
+    -> out [...]
+    T: integers; mixed dtypes promote
+    Source: Array API standard 2023.12, bitwise_left_shift
+
+    >>> oarlock.bitwise_left_shift(oarlock.tensor([1, 3]), 2).tolist()
+    [4, 12]
+    """
+
+def bitwise_or(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    The bits that are set in a, b or both.
+
+    a [...]
+    b [...]
+    -> out [...]
+    T: bool and integers; mixed dtypes promote
+    Source: Array API standard 2023.12, bitwise_or
+
+    >>> oarlock.bitwise_or(oarlock.tensor([6, 5]), 3).tolist()
+    [7, 7]
+    """
+
+def bitwise_right_shift(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    a with its bits moved down by b places, its sign in their stead; only the sign is left where b is negative or not below the number of bits.
+
+    a [...]
+    b [...]
+    -> out [...]
+    T: integers; mixed dtypes promote
+    Source: Array API standard 2023.12, bitwise_right_shift
+
+    >>> oarlock.bitwise_right_shift(oarlock.tensor([4, 12]), 2).tolist()
+    [1, 3]
+    """
+
+def bitwise_xor(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    The bits that are set in one of a and b.
+
+    a [...]
+    b [...]
+    -> out [...]
+    T: bool and integers; mixed dtypes promote
+    Source: Array API standard 2023.12, bitwise_xor
+
+    >>> oarlock.bitwise_xor(oarlock.tensor([6, 5]), 3).tolist()
+    [5, 6]
     """
 
 def cast(x: TensorLike, dtype: DTypeLike) -> Tensor:
@@ -127,6 +503,47 @@ def cast(x: TensorLike, dtype: DTypeLike) -> Tensor:
 
     >>> oarlock.cast(oarlock.tensor([1.9, -1.9]), oarlock.int32).tolist()
     [1, -1]
+    """
+
+def ceil(x: TensorLike) -> Tensor:
+    r"""
+    The least whole number that is not below x. Integers stay. The gradient is 0.
+
+    x [...]
+    -> out [...]
+    T: integers and floats
+    Source: Array API standard 2023.12, ceil
+
+    >>> oarlock.ceil(oarlock.tensor([1.2, -1.2])).tolist()
+    [2.0, -1.0]
+    """
+
+def chunk(x: TensorLike, parts: int, axis: int = 0) -> tuple[Tensor, ...]:
+    r"""
+    x cut along an axis into a number of equal parts. The parts share x's elements.
+
+    x [*_]
+    parts: integer; 1 to 64
+    axis: axis; default 0
+    -> parts [*_] ...
+    T: any dtype
+    Source: ONNX operator set 18, Split, num_outputs; torch.chunk
+
+    >>> out = oarlock.chunk(oarlock.ones((2,)), parts=3)
+    """
+
+def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
+    r"""
+    x where it lies between min and max, else the nearer of them; NaN stays, and max wins where it is below min. At the limits x gets the gradient.
+
+    x [...]
+    min [...] (optional)
+    max [...] (optional)
+    -> out [...]
+    T: integers and floats; mixed dtypes promote
+    Source: Array API standard 2023.12, clip
+
+    >>> out = oarlock.clip(oarlock.ones((2, 3)))
     """
 
 def concat(xs: Sequence[TensorLike], axis: int = 0) -> Tensor:
@@ -210,6 +627,59 @@ def copy(x: TensorLike) -> Tensor:
     [1, 2]
     """
 
+def copysign(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    a with the sign of b, also of its zeros. A NaN in b counts as positive.
+
+    a [...]
+    b [...]
+    -> out [...]
+    T: floats; mixed dtypes promote
+    Source: IEEE 754-2019, copySign
+
+    >>> out = oarlock.copysign(oarlock.ones((2, 3)), oarlock.ones((2, 3)))
+    """
+
+def cos(x: TensorLike) -> Tensor:
+    r"""
+    Cosine of x in radians; NaN at infinity.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Array API standard 2023.12, cos
+
+    >>> oarlock.cos(oarlock.tensor(0.0)).item()
+    1.0
+    """
+
+def cosh(x: TensorLike) -> Tensor:
+    r"""
+    Hyperbolic cosine.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Array API standard 2023.12, cosh
+
+    >>> out = oarlock.cosh(oarlock.ones((2, 3)))
+    """
+
+def count_nonzero(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
+    r"""
+    How many elements over axes are not 0 (NaN is not).
+
+    x [*S]
+    axis: axes; none means all
+    keepdims: true or false; default false
+    -> out i64[*R]
+    T: bool, integers, floats
+    Source: Array API standard 2024.12, count_nonzero
+
+    >>> oarlock.count_nonzero(oarlock.tensor([0, 3, 4])).item()
+    2
+    """
+
 def cross_entropy(logits: TensorLike, labels: TensorLike) -> Tensor:
     r"""
     Minus the logarithm of the probability that softmax over the last axis gives to each label. A label outside 0..C-1 is an error.
@@ -223,6 +693,63 @@ def cross_entropy(logits: TensorLike, labels: TensorLike) -> Tensor:
 
     >>> round(oarlock.cross_entropy(oarlock.tensor([[0.0, 0.0]]), oarlock.tensor([1])).item(), 4)
     0.6931
+    """
+
+def cumsum(x: TensorLike, axis: int = -1, exclusive: bool = False, reverse: bool = False) -> Tensor:
+    r"""
+    Sums of the elements up to each along an axis; without its own, if exclusive; from the end, if reverse. Integers wrap.
+
+    x [*S]
+    axis: axis; default -1
+    exclusive: true or false; default false
+    reverse: true or false; default false
+    -> out [*S]
+    T: integers and floats
+    Source: ONNX operator set 14, CumSum; Array API standard 2023.12, cumulative_sum
+
+    >>> oarlock.cumsum(oarlock.tensor([1, 2, 3]), 0).tolist()
+    [1, 3, 6]
+    """
+
+def cumulative_max(x: TensorLike, axis: int = -1) -> CumulativeMaxResult:
+    r"""
+    The greatest element up to each along an axis, and where it is; the first NaN, from there on, and the first of equals.
+
+    x [*S]
+    axis: axis; default -1
+    -> values [*S], indices i64[*S]
+    T: integers and floats
+    Source: torch.cummax; numpy.maximum.accumulate
+
+    >>> out = oarlock.cumulative_max(oarlock.ones((6,)))
+    """
+
+def cumulative_product(x: TensorLike, axis: int = -1, exclusive: bool = False, reverse: bool = False) -> Tensor:
+    r"""
+    Products of the elements up to each along an axis; without its own, if exclusive; from the end, if reverse. Integers wrap.
+
+    x [*S]
+    axis: axis; default -1
+    exclusive: true or false; default false
+    reverse: true or false; default false
+    -> out [*S]
+    T: integers and floats
+    Source: Array API standard 2024.12, cumulative_prod
+
+    >>> out = oarlock.cumulative_product(oarlock.ones((2, 5, 4)), axis=0)
+    """
+
+def diag(x: TensorLike, offset: int = 0) -> Tensor:
+    r"""
+    Matrices with the last axis of x on a diagonal and 0 elsewhere; offset moves it to the right, or down if negative.
+
+    x [*L, N]
+    offset: integer; -1048576 to 1048576; default 0
+    -> out [*R]
+    T: bool, integers, floats
+    Source: torch.diag_embed; numpy.diag
+
+    >>> out = oarlock.diag(oarlock.ones((2, 3, 3)))
     """
 
 def diagonal(x: TensorLike, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Tensor:
@@ -239,6 +766,18 @@ def diagonal(x: TensorLike, offset: int = 0, axis1: int = -2, axis2: int = -1) -
 
     >>> oarlock.diagonal(oarlock.tensor([[1, 2], [3, 4]])).tolist()
     [1, 4]
+    """
+
+def digamma(x: TensorLike) -> Tensor:
+    r"""
+    The derivative of lgamma; NaN at the negative whole numbers, -infinity at 0.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: scipy.special.digamma; Abramowitz and Stegun, 6.3.7 and 6.3.18
+
+    >>> out = oarlock.digamma(oarlock.ones((2, 3)))
     """
 
 def dim_value(dim: int, dtype: DTypeLike = 'int64') -> Tensor:
@@ -310,6 +849,18 @@ def erf(x: TensorLike) -> Tensor:
     0.0
     """
 
+def erf_inverse(x: TensorLike) -> Tensor:
+    r"""
+    The x whose error function it is: erf(out) = x; infinite at 1 and -1, NaN beyond.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Giles 2010, Approximating the erfinv function, as the start of Halley's method
+
+    >>> out = oarlock.erf_inverse(oarlock.ones((2, 3)))
+    """
+
 def exp(x: TensorLike) -> Tensor:
     r"""
     e to the power x.
@@ -321,6 +872,18 @@ def exp(x: TensorLike) -> Tensor:
 
     >>> oarlock.exp(oarlock.tensor(0.0)).item()
     1.0
+    """
+
+def exp2(x: TensorLike) -> Tensor:
+    r"""
+    2 to the power x.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: torch.exp2
+
+    >>> out = oarlock.exp2(oarlock.ones((2, 3)))
     """
 
 def expand(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
@@ -335,6 +898,99 @@ def expand(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
 
     >>> oarlock.expand(oarlock.tensor([1, 2]), (2, 2)).tolist()
     [[1, 2], [1, 2]]
+    """
+
+def expm1(x: TensorLike) -> Tensor:
+    r"""
+    exp(x) - 1, exact near 0.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Array API standard 2023.12, expm1
+
+    >>> out = oarlock.expm1(oarlock.ones((2, 3)))
+    """
+
+def eye(rows: int, columns: int | None = None, offset: int = 0, dtype: DTypeLike = 'float32') -> Tensor:
+    r"""
+    1 on a diagonal, 0 elsewhere; offset moves it to the right, or down if negative. columns are as many as rows unless given.
+
+    rows: size
+    columns: size; may be none
+    offset: integer; default 0
+    dtype: dtype; default f32
+    -> out dtype[*R]
+    Source: Array API standard 2023.12, eye
+
+    >>> out = oarlock.eye(rows=3)
+    """
+
+def flatten(x: TensorLike, start: int = 0, stop: int = -1) -> Tensor:
+    r"""
+    x with the axes from start to stop, both counted in, as one. Shares x's elements where strides can say it.
+
+    x [*S]
+    start: axis; default 0
+    stop: axis; default -1
+    -> out [*R]
+    T: any dtype
+    Source: torch.flatten
+
+    >>> out = oarlock.flatten(oarlock.ones((2, 3, 4)))
+    """
+
+def flip(x: TensorLike, axis: int | Sequence[int] | None = None) -> Tensor:
+    r"""
+    x with the order of elements turned around along axes.
+
+    x [*S]
+    axis: axes; none means all
+    -> out [*S]
+    T: any dtype
+    Source: Array API standard 2023.12, flip
+
+    >>> out = oarlock.flip(oarlock.ones((3, 2)), axis=(0, ))
+    """
+
+def floor(x: TensorLike) -> Tensor:
+    r"""
+    The greatest whole number that is not above x. Integers stay. The gradient is 0.
+
+    x [...]
+    -> out [...]
+    T: integers and floats
+    Source: Array API standard 2023.12, floor
+
+    >>> oarlock.floor(oarlock.tensor([1.8, -1.2])).tolist()
+    [1.0, -2.0]
+    """
+
+def floor_divide(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    a / b rounded down. An integer divided by 0 is an error; the lowest one by -1 wraps to itself. Floats: as NumPy, by way of the remainder. The gradient is 0.
+
+    a [...]
+    b [...] (values not 0)
+    -> out [...]
+    T: integers and floats; mixed dtypes promote
+    Source: Array API standard 2023.12, floor_divide; numpy.floor_divide for special values
+
+    >>> oarlock.floor_divide(oarlock.tensor([7, -7]), 2).tolist()
+    [3, -4]
+    """
+
+def fmod(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    What a / b rounded toward 0 leaves, with a's sign, as C's fmod and %. An integer divided by 0 is an error.
+
+    a [...]
+    b [...] (values not 0)
+    -> out [...]
+    T: integers and floats; mixed dtypes promote
+    Source: ONNX operator set 13, Mod, fmod 1; numpy.fmod
+
+    >>> out = oarlock.fmod(oarlock.ones((2, 3)), oarlock.zeros((2, 3)))
     """
 
 def full_like(x: TensorLike, value: float) -> Tensor:
@@ -365,6 +1021,32 @@ def gather(x: TensorLike, index: TensorLike) -> Tensor:
     [30, 10]
     """
 
+def gather_nd(x: TensorLike, index: TensorLike) -> Tensor:
+    r"""
+    Elements or slices of x: each row of index holds places along x's first axes, out[j, ...] is x[index[j, 0], index[j, 1], ..., ...]. Negative indices count from the end; one out of range is an error.
+
+    x [*S]
+    index I[*J, K] (constant, values -S..S-1)
+    -> out [*J, *R]
+    T: any dtype
+    I: integers
+    Source: ONNX operator set 13, GatherND, batch_dims 0
+
+    >>> out = oarlock.gather_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), dtype='int64'))
+    """
+
+def global_norm(xs: Sequence[TensorLike]) -> Tensor:
+    r"""
+    The euclidean norm of all elements of all operands together; f16 and bf16 are summed as f32. What clipping gradients needs.
+
+    xs [*_] ...
+    -> out []
+    T: floats
+    Source: Pascanu et al. 2013, On the difficulty of training recurrent neural networks
+
+    >>> out = oarlock.global_norm([oarlock.ones((2,)), oarlock.ones((2,))])
+    """
+
 def greater(a: TensorLike, b: TensorLike) -> Tensor:
     r"""
     a > b, element by element. False where either is NaN.
@@ -391,6 +1073,101 @@ def greater_equal(a: TensorLike, b: TensorLike) -> Tensor:
 
     >>> oarlock.greater_equal(oarlock.tensor([1, 2]), 2).tolist()
     [False, True]
+    """
+
+def heaviside(x: TensorLike, value: TensorLike) -> Tensor:
+    r"""
+    0 where x is negative, 1 where it is positive, value at 0; NaN stays.
+
+    x [...]
+    value [...]
+    -> out [...]
+    T: floats; mixed dtypes promote
+    Source: numpy.heaviside
+
+    >>> out = oarlock.heaviside(oarlock.ones((2, 3)), oarlock.ones((2, 3)))
+    """
+
+def hypot(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    sqrt(a*a + b*b) without overflow on the way; infinite where either is. The gradient at 0 is 0.
+
+    a [...]
+    b [...]
+    -> out [...]
+    T: floats; mixed dtypes promote
+    Source: Array API standard 2023.12, hypot
+
+    >>> out = oarlock.hypot(oarlock.ones((2, 3)), oarlock.ones((2, 3)))
+    """
+
+def index_add(x: TensorLike, index: TensorLike, updates: TensorLike, axis: int = 0) -> Tensor:
+    r"""
+    x with updates added at places along an axis: what take read there. Updates that meet are all added. Negative indices count from the end; one out of range is an error.
+
+    x [*S]
+    index I[N] (constant, values -S[axis]..S[axis]-1)
+    updates [*_]
+    axis: axis; default 0
+    -> out [*S]
+    T: integers and floats
+    I: integers
+    Source: torch.index_add
+
+    >>> out = oarlock.index_add(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), oarlock.ones((2,)), axis=1)
+    """
+
+def isfinite(x: TensorLike) -> Tensor:
+    r"""
+    True where x is neither infinite nor NaN.
+
+    x [...]
+    -> out bool[...]
+    T: integers and floats
+    Source: Array API standard 2023.12, isfinite
+
+    >>> oarlock.isfinite(oarlock.tensor([1.0, float('inf')])).tolist()
+    [True, False]
+    """
+
+def isinf(x: TensorLike) -> Tensor:
+    r"""
+    True where x is infinite, of either sign.
+
+    x [...]
+    -> out bool[...]
+    T: integers and floats
+    Source: Array API standard 2023.12, isinf
+
+    >>> oarlock.isinf(oarlock.tensor([1.0, float('inf')])).tolist()
+    [False, True]
+    """
+
+def isnan(x: TensorLike) -> Tensor:
+    r"""
+    True where x is NaN; an integer never is.
+
+    x [...]
+    -> out bool[...]
+    T: integers and floats
+    Source: Array API standard 2023.12, isnan
+
+    >>> oarlock.isnan(oarlock.tensor([1.0, float('nan')])).tolist()
+    [False, True]
+    """
+
+def lerp(a: TensorLike, b: TensorLike, weight: TensorLike) -> Tensor:
+    r"""
+    From a, where weight is 0, to b, where it is 1, both exactly: a + weight * (b - a).
+
+    a [...]
+    b [...]
+    weight [...]
+    -> out [...]
+    T: floats; mixed dtypes promote
+    Source: torch.lerp
+
+    >>> out = oarlock.lerp(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)))
     """
 
 def less(a: TensorLike, b: TensorLike) -> Tensor:
@@ -421,6 +1198,48 @@ def less_equal(a: TensorLike, b: TensorLike) -> Tensor:
     [True, False]
     """
 
+def lgamma(x: TensorLike) -> Tensor:
+    r"""
+    Logarithm of the absolute value of the gamma function; infinite at 0 and the negative whole numbers.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: scipy.special.gammaln; torch.lgamma
+
+    >>> out = oarlock.lgamma(oarlock.ones((2, 3)))
+    """
+
+def linear_scan(decay: TensorLike, x: TensorLike, axis: int = -1, reverse: bool = False) -> Tensor:
+    r"""
+    out[i] = decay[i] * out[i-1] + x[i] along an axis, from 0; from the end, if reverse.
+
+    decay [*S]
+    x [*S]
+    axis: axis; default -1
+    reverse: true or false; default false
+    -> out [*S]
+    T: floats; mixed dtypes promote
+    Source: Blelloch 1990, Prefix sums and their applications, 1.4.1
+
+    >>> out = oarlock.linear_scan(oarlock.ones((2, 5, 4)), oarlock.ones((2, 5, 4)), axis=0)
+    """
+
+def linspace(start: float, stop: float, num: int, endpoint: bool = True, dtype: DTypeLike = 'float32') -> Tensor:
+    r"""
+    num numbers from start to stop, evenly apart; both ends are exact, or, without endpoint, stop is the first that is left out.
+
+    start: number
+    stop: number
+    num: size
+    endpoint: true or false; default true
+    dtype: dtype; default f32
+    -> out dtype[num]
+    Source: Array API standard 2023.12, linspace
+
+    >>> out = oarlock.linspace(start=-1, stop=2, num=7)
+    """
+
 def log(x: TensorLike) -> Tensor:
     r"""
     Natural logarithm; -infinity at 0, NaN below.
@@ -432,6 +1251,42 @@ def log(x: TensorLike) -> Tensor:
 
     >>> oarlock.log(oarlock.tensor(1.0)).item()
     0.0
+    """
+
+def log10(x: TensorLike) -> Tensor:
+    r"""
+    Logarithm to base 10; -infinity at 0, NaN below.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Array API standard 2023.12, log10
+
+    >>> out = oarlock.log10(oarlock.ones((2, 3)))
+    """
+
+def log1p(x: TensorLike) -> Tensor:
+    r"""
+    log(1 + x), exact near 0; -infinity at -1, NaN below.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Array API standard 2023.12, log1p
+
+    >>> out = oarlock.log1p(oarlock.ones((2, 3)))
+    """
+
+def log2(x: TensorLike) -> Tensor:
+    r"""
+    Logarithm to base 2; -infinity at 0, NaN below.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Array API standard 2023.12, log2
+
+    >>> out = oarlock.log2(oarlock.ones((2, 3)))
     """
 
 def log_softmax(x: TensorLike, axis: int = -1) -> Tensor:
@@ -446,6 +1301,115 @@ def log_softmax(x: TensorLike, axis: int = -1) -> Tensor:
 
     >>> [round(v, 4) for v in oarlock.log_softmax(oarlock.tensor([0.0, 0.0])).tolist()]
     [-0.6931, -0.6931]
+    """
+
+def logaddexp(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    log(exp(a) + exp(b)), computed without leaving the logarithm.
+
+    a [...]
+    b [...]
+    -> out [...]
+    T: floats; mixed dtypes promote
+    Source: Array API standard 2023.12, logaddexp
+
+    >>> out = oarlock.logaddexp(oarlock.ones((2, 3)), oarlock.ones((2, 3)))
+    """
+
+def logical_and(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    True where a and b are.
+
+    a [...]
+    b [...]
+    -> out [...]
+    T: bool
+    Source: Array API standard 2023.12, logical_and
+
+    >>> oarlock.logical_and(oarlock.tensor([True, True]), oarlock.tensor([False, True])).tolist()
+    [False, True]
+    """
+
+def logical_not(x: TensorLike) -> Tensor:
+    r"""
+    True where x is false.
+
+    x [...]
+    -> out [...]
+    T: bool
+    Source: Array API standard 2023.12, logical_not
+
+    >>> oarlock.logical_not(oarlock.tensor([True, False])).tolist()
+    [False, True]
+    """
+
+def logical_or(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    True where a or b is.
+
+    a [...]
+    b [...]
+    -> out [...]
+    T: bool
+    Source: Array API standard 2023.12, logical_or
+
+    >>> oarlock.logical_or(oarlock.tensor([True, False]), oarlock.tensor([False, False])).tolist()
+    [True, False]
+    """
+
+def logical_xor(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    True where one of a and b is.
+
+    a [...]
+    b [...]
+    -> out [...]
+    T: bool
+    Source: Array API standard 2023.12, logical_xor
+
+    >>> oarlock.logical_xor(oarlock.tensor([True, True]), oarlock.tensor([False, True])).tolist()
+    [True, False]
+    """
+
+def logsumexp(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
+    r"""
+    log(sum(exp(x))) over axes, computed from x minus its maximum. Over nothing: -infinity.
+
+    x [*S]
+    axis: axes; none means all
+    keepdims: true or false; default false
+    -> out [*R]
+    T: floats
+    Source: ONNX operator set 18, ReduceLogSumExp; scipy.special.logsumexp
+
+    >>> out = oarlock.logsumexp(oarlock.ones((3, 0, 4)), axis=(1, ))
+    """
+
+def masked_fill(x: TensorLike, mask: TensorLike, value: TensorLike) -> Tensor:
+    r"""
+    value where mask is true, x elsewhere.
+
+    x [...]
+    mask bool[...] (constant)
+    value [...]
+    -> out [...]
+    T: bool, integers, floats
+    Source: torch.Tensor.masked_fill
+
+    >>> out = oarlock.masked_fill(oarlock.ones((2, 3)), oarlock.zeros((2, 3), dtype='bool'), oarlock.ones((2, 3)))
+    """
+
+def masked_select(x: TensorLike, mask: TensorLike) -> Tensor:
+    r"""
+    The elements of x where mask is true, in row-major order.
+
+    x [...]
+    mask bool[...] (constant)
+    -> out [?N]
+    T: any dtype
+    Source: torch.masked_select; Array API standard 2023.12, indexing by a boolean array
+
+    >>> out = oarlock.masked_select(oarlock.ones((2, 3)), oarlock.zeros((2, 3), dtype='bool'))
     """
 
 def matmul(a: TensorLike, b: TensorLike) -> Tensor:
@@ -536,6 +1500,48 @@ def mean(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool 
     3.0
     """
 
+def median(x: TensorLike, axis: int = -1, keepdims: bool = False) -> Tensor:
+    r"""
+    The middle one of the sorted elements of an axis, of an even number the mean of the two middle ones; NaN if one is there. Over nothing: an error.
+
+    x [*S]
+    axis: axis; default -1
+    keepdims: true or false; default false
+    -> out [*R]
+    T: floats
+    Source: numpy.median
+
+    >>> out = oarlock.median(oarlock.ones((5, 2)), axis=0)
+    """
+
+def meshgrid(xs: Sequence[TensorLike], indexing: Literal['xy', 'ij'] = 'xy') -> tuple[Tensor, ...]:
+    r"""
+    The coordinates of a grid: as many tensors as operands, each of one axis or none, all of the grid's shape. xy exchanges the first two axes, ij leaves them in order. They share the operands' elements.
+
+    xs [*_] ...
+    indexing: one of xy, ij; default xy
+    -> grids [*_] ...
+    T: any dtype
+    Source: Array API standard 2023.12, meshgrid
+
+    >>> out = oarlock.meshgrid([oarlock.ones((2,)), oarlock.ones((2,))])
+    """
+
+def min(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
+    r"""
+    Least element over axes; NaN if one is there. Over nothing: infinity, or the highest integer. Elements that share the minimum share its gradient equally.
+
+    x [*S]
+    axis: axes; none means all
+    keepdims: true or false; default false
+    -> out [*R]
+    T: integers and floats
+    Source: Array API standard 2023.12, min; ONNX operator set 18, ReduceMin, for empty axes
+
+    >>> oarlock.min(oarlock.tensor([[1, 5], [7, 2]]), axis=1).tolist()
+    [1, 2]
+    """
+
 def minimum(a: TensorLike, b: TensorLike) -> Tensor:
     r"""
     The smaller of a and b; NaN if either is. Where they are equal both get half of the gradient.
@@ -548,6 +1554,20 @@ def minimum(a: TensorLike, b: TensorLike) -> Tensor:
 
     >>> oarlock.minimum(oarlock.tensor([1, 5]), 3).tolist()
     [1, 3]
+    """
+
+def moveaxis(x: TensorLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    r"""
+    x with axes source[i] at places destination[i] of the result, the others in their order. Shares x's elements.
+
+    x [*S]
+    source: axes
+    destination: axes
+    -> out [*R]
+    T: any dtype
+    Source: Array API standard 2023.12, moveaxis
+
+    >>> out = oarlock.moveaxis(oarlock.ones((2, 3, 4)), source=(0, ), destination=(-1, ))
     """
 
 def multiply(a: TensorLike, b: TensorLike) -> Tensor:
@@ -564,6 +1584,21 @@ def multiply(a: TensorLike, b: TensorLike) -> Tensor:
     [3, 8]
     """
 
+def nan_to_num(x: TensorLike, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+    r"""
+    x with finite numbers in place of NaN and infinities; those of the infinities are, unless given, the largest and the lowest of the dtype.
+
+    x [...]
+    nan: number; default 0
+    posinf: number; may be none
+    neginf: number; may be none
+    -> out [...]
+    T: floats
+    Source: numpy.nan_to_num
+
+    >>> out = oarlock.nan_to_num(oarlock.ones((2, 3)))
+    """
+
 def negative(x: TensorLike) -> Tensor:
     r"""
     -x. Keeps the sign of zero; integers wrap, so the lowest stays as it is.
@@ -575,6 +1610,19 @@ def negative(x: TensorLike) -> Tensor:
 
     >>> oarlock.negative(oarlock.tensor([1, -2])).tolist()
     [-1, 2]
+    """
+
+def nonzero(x: TensorLike) -> Tensor:
+    r"""
+    The places of the elements that are not 0 (NaN is not), a row for each, in row-major order.
+
+    x [*S]
+    -> out i64[?N, #S]
+    T: bool, integers, floats
+    Source: ONNX operator set 13, NonZero, transposed
+
+    >>> oarlock.nonzero(oarlock.tensor([0, 3, 4])).tolist()
+    [[1], [2]]
     """
 
 def not_equal(a: TensorLike, b: TensorLike) -> Tensor:
@@ -606,6 +1654,19 @@ def one_hot(index: TensorLike, depth: int, dtype: DTypeLike = 'float32') -> Tens
     [[0.0, 1.0], [1.0, 0.0]]
     """
 
+def outer(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    The products of every element of a with every one of b.
+
+    a [M]
+    b [N]
+    -> out [M, N]
+    T: integers and floats; mixed dtypes promote
+    Source: Array API standard 2023.12, linalg.outer
+
+    >>> out = oarlock.outer(oarlock.ones((2,)), oarlock.ones((3,)))
+    """
+
 def pad(x: TensorLike, before: int | Sequence[int], after: int | Sequence[int], between: int | Sequence[int] = 0, value: float = 0.0) -> Tensor:
     r"""
     x with value around it, before and after each axis, and between its elements.
@@ -623,6 +1684,21 @@ def pad(x: TensorLike, before: int | Sequence[int], after: int | Sequence[int], 
     [0, 1, 2, 0, 0]
     """
 
+def pad_edges(x: TensorLike, before: int | Sequence[int], after: int | Sequence[int], mode: Literal['reflect', 'replicate', 'circular'] = 'reflect') -> Tensor:
+    r"""
+    x with its own elements around it: reflect mirrors them without repeating the edge (again and again, where there is more to fill), replicate repeats the edge, circular goes on at the other end.
+
+    x [*S]
+    before: sizes
+    after: sizes
+    mode: one of reflect, replicate, circular; default reflect
+    -> out [*R]
+    T: any dtype
+    Source: numpy.pad, modes reflect, edge and wrap; ONNX operator set 19, Pad
+
+    >>> out = oarlock.pad_edges(oarlock.ones((2, 4)), before=(1, 3, ), after=(0, 2, ))
+    """
+
 def permute(x: TensorLike, axis: int | Sequence[int]) -> Tensor:
     r"""
     Axis i of the result is axis axes[i] of x. The result shares x's elements.
@@ -635,6 +1711,118 @@ def permute(x: TensorLike, axis: int | Sequence[int]) -> Tensor:
 
     >>> oarlock.permute(oarlock.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
+    """
+
+def polygamma(x: TensorLike, order: int = 1) -> Tensor:
+    r"""
+    The order-th derivative of digamma. Infinite at 0 and the negative whole numbers.
+
+    x [...]
+    order: integer; at least 1; default 1
+    -> out [...]
+    T: floats
+    Source: scipy.special.polygamma; the zeta function by the formula of Euler and Maclaurin
+
+    >>> out = oarlock.polygamma(oarlock.ones((2, 3)), order=1)
+    """
+
+def power(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    a to the power b. Integers wrap; one to a negative power is 0, but 1 and -1 keep their size.
+
+    a [...]
+    b [...]
+    -> out [...]
+    T: integers and floats; mixed dtypes promote
+    Source: Array API standard 2023.12, pow
+
+    >>> oarlock.power(oarlock.tensor([2.0, 3.0]), 2).tolist()
+    [4.0, 9.0]
+    """
+
+def product(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
+    r"""
+    Product over axes, in x's dtype: integers wrap. Over nothing: 1.
+
+    x [*S]
+    axis: axes; none means all
+    keepdims: true or false; default false
+    -> out [*R]
+    T: integers and floats
+    Source: Array API standard 2023.12, prod
+
+    >>> oarlock.product(oarlock.tensor([2, 3, 4])).item()
+    24
+    """
+
+def put_along_axis(x: TensorLike, index: TensorLike, updates: TensorLike, axis: int = -1, reduction: Literal['assign', 'add', 'multiply', 'maximum', 'minimum'] = 'assign') -> Tensor:
+    r"""
+    x with updates written to places along an axis: out[i, index[i, j, k], k] for axis 1. Updates that meet are all reduced; of assignments the last one stays. index is not longer than x on the other axes; negative indices count from the end, and one out of range is an error.
+
+    x [*S]
+    index I[*J] (constant, values -S[axis]..S[axis]-1)
+    updates [*J]
+    axis: axis; default -1
+    reduction: one of assign, add, multiply, maximum, minimum; default assign
+    -> out [*S]
+    T: bool, integers, floats
+    I: integers
+    Source: ONNX operator set 18, ScatterElements; numpy.put_along_axis
+
+    >>> out = oarlock.put_along_axis(oarlock.ones((3, 2)), oarlock.zeros((4, 2), dtype='int64'), oarlock.ones((4, 2)), axis=0)
+    """
+
+def random_exponential(seed: TensorLike, shape: int | Sequence[int], dtype: DTypeLike = 'float32') -> Tensor:
+    r"""
+    Numbers with the density exp(-x), a function of seed and place alone: -log(1 - u), u as of random_uniform.
+
+    seed i64[2] (host)
+    shape: sizes
+    dtype: dtype; default f32
+    -> out dtype[*shape]
+    Source: Devroye 1986, Non-uniform random variate generation, II.2
+
+    >>> out = oarlock.random_exponential(oarlock.zeros((2,), dtype='int64'), shape=(3, 5, ))
+    """
+
+def random_integers(seed: TensorLike, shape: int | Sequence[int], low: int, high: int, dtype: DTypeLike = 'int64') -> Tensor:
+    r"""
+    Whole numbers from low to high - 1, each as likely as the others within 2^-53, a function of seed and place alone: low plus u * (high - low) rounded down, u as of random_uniform in f64.
+
+    seed i64[2] (host)
+    shape: sizes
+    low: integer; -4503599627370496 to 4503599627370496
+    high: integer; -4503599627370496 to 4503599627370496
+    dtype: dtype; default i64
+    -> out dtype[*shape]
+    Source: torch.randint; ONNX has none
+
+    >>> out = oarlock.random_integers(oarlock.zeros((2,), dtype='int64'), shape=(3, 5, ), low=1, high=7)
+    """
+
+def random_normal(seed: TensorLike, shape: int | Sequence[int], dtype: DTypeLike = 'float32') -> Tensor:
+    r"""
+    Numbers with mean 0 and standard deviation 1, a function of seed and place alone: elements 2k and 2k+1 are sqrt(-2 log(1 - u)) times cos(2 pi v) and sin(2 pi v), with u and v elements 2k and 2k+1 of random_uniform for the same seed. f16 and bf16 are those of f32, rounded. Every device agrees within 16 units in the last place.
+
+    seed i64[2] (host)
+    shape: sizes
+    dtype: dtype; default f32
+    -> out dtype[*shape]
+    Source: Box and Muller 1958, A note on the generation of random normal deviates
+
+    >>> out = oarlock.random_normal(oarlock.zeros((2,), dtype='int64'), shape=(3, 5, ))
+    """
+
+def random_permutation(seed: TensorLike, length: int) -> Tensor:
+    r"""
+    The numbers 0 to length-1 in an order that is a function of seed alone: that of random_uniform's elements in f64.
+
+    seed i64[2] (host)
+    length: size
+    -> out i64[length]
+    Source: Knuth 1997, The art of computer programming 2, 3.4.2
+
+    >>> out = oarlock.random_permutation(oarlock.zeros((2,), dtype='int64'), length=9)
     """
 
 def random_uniform(seed: TensorLike, shape: int | Sequence[int], dtype: DTypeLike = 'float32') -> Tensor:
@@ -651,6 +1839,19 @@ def random_uniform(seed: TensorLike, shape: int | Sequence[int], dtype: DTypeLik
     (2, 3)
     """
 
+def reciprocal(x: TensorLike) -> Tensor:
+    r"""
+    1 / x.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: ONNX operator set 13, Reciprocal
+
+    >>> oarlock.reciprocal(oarlock.tensor([2.0, 4.0])).tolist()
+    [0.5, 0.25]
+    """
+
 def relu(x: TensorLike) -> Tensor:
     r"""
     x where it is positive, else 0; NaN stays. The gradient at 0 is 0.
@@ -662,6 +1863,34 @@ def relu(x: TensorLike) -> Tensor:
 
     >>> oarlock.relu(oarlock.tensor([-1.0, 2.0])).tolist()
     [0.0, 2.0]
+    """
+
+def remainder(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    What a / b rounded down leaves, with b's sign. An integer divided by 0 is an error; the lowest one by -1 leaves 0. Floats by 0 give NaN.
+
+    a [...]
+    b [...] (values not 0)
+    -> out [...]
+    T: integers and floats; mixed dtypes promote
+    Source: Array API standard 2023.12, remainder
+
+    >>> oarlock.remainder(oarlock.tensor([7, -7]), 4).tolist()
+    [3, 1]
+    """
+
+def repeat(x: TensorLike, repeats: int, axis: int = 0) -> Tensor:
+    r"""
+    x with every element repeated next to itself along an axis.
+
+    x [*S]
+    repeats: size
+    axis: axis; default 0
+    -> out [*R]
+    T: any dtype
+    Source: Array API standard 2023.12, repeat; torch.repeat_interleave
+
+    >>> out = oarlock.repeat(oarlock.ones((2, 3)), repeats=2)
     """
 
 def reshape(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
@@ -676,6 +1905,66 @@ def reshape(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
 
     >>> oarlock.reshape(oarlock.tensor([1, 2, 3, 4]), (2, -1)).tolist()
     [[1, 2], [3, 4]]
+    """
+
+def rmsprop_update(parameter: TensorLike, gradient: TensorLike, mean_square: TensorLike, rate: TensorLike, mean: TensorLike | None = None, momentum: TensorLike | None = None, alpha: float = 0.99, epsilon: float = 1e-08, weight_decay: float = 0.0, beta: float = 0.9) -> None:
+    r"""
+    One step of RMSProp: g = gradient + weight_decay * parameter; mean_square = alpha * mean_square + (1 - alpha) * g * g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred); step = g / (sqrt(...) + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate * step. Nothing is computed in less than f32.
+
+    parameter [*S] (mutated)
+    gradient [*S] (constant)
+    mean_square M[*S] (mutated)
+    rate f64[] (host)
+    mean M[*S] (optional, mutated)
+    momentum M[*S] (optional, mutated)
+    alpha: number; at least 0; default 0.99
+    epsilon: number; at least 0; default 1e-08
+    weight_decay: number; at least 0; default 0
+    beta: number; at least 0; default 0.9
+    T: floats
+    M: floats
+    Source: Hinton 2012, Neural networks for machine learning, lecture 6; Graves 2013, Generating sequences with recurrent neural networks, for the centred one
+
+    >>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'))
+    """
+
+def roll(x: TensorLike, shifts: int | Sequence[int], axis: int | Sequence[int]) -> Tensor:
+    r"""
+    x moved on along axes by shifts, what leaves at the end coming in at the front; a negative shift goes the other way.
+
+    x [*S]
+    shifts: integers
+    axis: axes
+    -> out [*S]
+    T: any dtype
+    Source: Array API standard 2023.12, roll
+
+    >>> out = oarlock.roll(oarlock.ones((5,)), shifts=(2, ), axis=(0, ))
+    """
+
+def round(x: TensorLike) -> Tensor:
+    r"""
+    The nearest whole number; halves go to the even one. Integers stay. The gradient is 0.
+
+    x [...]
+    -> out [...]
+    T: integers and floats
+    Source: Array API standard 2023.12, round
+
+    >>> oarlock.round(oarlock.tensor([0.5, 1.5])).tolist()
+    [0.0, 2.0]
+    """
+
+def rsqrt(x: TensorLike) -> Tensor:
+    r"""
+    1 / sqrt(x); NaN below 0, infinity at 0.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: torch.rsqrt
+
+    >>> out = oarlock.rsqrt(oarlock.ones((2, 3)))
     """
 
 def scatter_add(x: TensorLike, index: TensorLike, updates: TensorLike) -> Tensor:
@@ -694,9 +1983,39 @@ def scatter_add(x: TensorLike, index: TensorLike, updates: TensorLike) -> Tensor
     [1.0, 0.0, 5.0]
     """
 
-def sgd_update(parameter: TensorLike, gradient: TensorLike, rate: TensorLike, momentum: TensorLike | None = None, beta: float = 0.9, weight_decay: float = 0.0, nesterov: bool = False) -> None:
+def scatter_nd(x: TensorLike, index: TensorLike, updates: TensorLike, reduction: Literal['assign', 'add', 'multiply', 'maximum', 'minimum'] = 'assign') -> Tensor:
     r"""
-    One step of stochastic gradient descent: g = gradient + weight_decay * parameter; with momentum, momentum = beta * momentum + g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.
+    x with updates written to it: each row of index holds places along x's first axes, out[index[j, 0], index[j, 1], ..., ...] gets updates[j, ...]. Updates that meet are all reduced; of assignments the last one stays. Negative indices count from the end; one out of range is an error.
+
+    x [*S]
+    index I[*J, K] (constant, values -S..S-1)
+    updates [*_]
+    reduction: one of assign, add, multiply, maximum, minimum; default assign
+    -> out [*S]
+    T: bool, integers, floats
+    I: integers
+    Source: ONNX operator set 18, ScatterND
+
+    >>> out = oarlock.scatter_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), dtype='int64'), oarlock.ones((2,)))
+    """
+
+def search_sorted(sorted: TensorLike, values: TensorLike, side: Literal['left', 'right'] = 'left') -> Tensor:
+    r"""
+    How many elements of sorted come before each value: where it could be put in, left of its equals or right of them. NaN is the greatest.
+
+    sorted [N]
+    values [*J]
+    side: one of left, right; default left
+    -> out i64[*J]
+    T: integers and floats; mixed dtypes promote
+    Source: Array API standard 2023.12, searchsorted
+
+    >>> out = oarlock.search_sorted(oarlock.ones((5,)), oarlock.ones((4,)), side='right')
+    """
+
+def sgd_update(parameter: TensorLike, gradient: TensorLike, rate: TensorLike, momentum: TensorLike | None = None, beta: float = 0.9, weight_decay: float = 0.0, nesterov: bool = False, dampening: float = 0.0) -> None:
+    r"""
+    One step of stochastic gradient descent: g = gradient + weight_decay * parameter; with momentum, momentum = beta * momentum + (1 - dampening) * g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.
 
     parameter [*S] (mutated)
     gradient [*S] (constant)
@@ -705,10 +2024,49 @@ def sgd_update(parameter: TensorLike, gradient: TensorLike, rate: TensorLike, mo
     beta: number; at least 0; default 0.9
     weight_decay: number; at least 0; default 0
     nesterov: true or false; default false
+    dampening: number; default 0
     T: floats
     Source: Sutskever et al. 2013, On the importance of initialization and momentum in deep learning
 
     >>> out = oarlock.sgd_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), weight_decay=0.1)
+    """
+
+def sign(x: TensorLike) -> Tensor:
+    r"""
+    -1 where x is negative, 1 where it is positive, 0 at 0; NaN stays.
+
+    x [...]
+    -> out [...]
+    T: integers and floats
+    Source: Array API standard 2023.12, sign
+
+    >>> oarlock.sign(oarlock.tensor([-3.0, 0.0, 2.0])).tolist()
+    [-1.0, 0.0, 1.0]
+    """
+
+def sin(x: TensorLike) -> Tensor:
+    r"""
+    Sine of x in radians; NaN at infinity.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Array API standard 2023.12, sin
+
+    >>> oarlock.sin(oarlock.tensor(0.0)).item()
+    0.0
+    """
+
+def sinh(x: TensorLike) -> Tensor:
+    r"""
+    Hyperbolic sine.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Array API standard 2023.12, sinh
+
+    >>> out = oarlock.sinh(oarlock.ones((2, 3)))
     """
 
 def slice(x: TensorLike, starts: int | Sequence[int], sizes: int | Sequence[int], steps: int | Sequence[int] = 1) -> Tensor:
@@ -741,6 +2099,34 @@ def softmax(x: TensorLike, axis: int = -1) -> Tensor:
     [0.5, 0.5]
     """
 
+def sort(x: TensorLike, axis: int = -1, descending: bool = False) -> SortResult:
+    r"""
+    x sorted along an axis, and where each element was. Equal elements keep their order; NaN is the greatest.
+
+    x [*S]
+    axis: axis; default -1
+    descending: true or false; default false
+    -> values [*S], indices i64[*S]
+    T: bool, integers, floats
+    Source: Array API standard 2023.12, sort and argsort; numpy.sort for NaN
+
+    >>> out = oarlock.sort(oarlock.ones((6,)))
+    """
+
+def split(x: TensorLike, sizes: int | Sequence[int], axis: int = 0) -> tuple[Tensor, ...]:
+    r"""
+    x cut along an axis into parts of the given sizes, which fill it. The parts share x's elements.
+
+    x [*_]
+    sizes: sizes
+    axis: axis; default 0
+    -> parts [*_] ...
+    T: any dtype
+    Source: ONNX operator set 18, Split; torch.split
+
+    >>> out = oarlock.split(oarlock.ones((2,)), sizes=(2, 3, ))
+    """
+
 def sqrt(x: TensorLike) -> Tensor:
     r"""
     Square root; NaN below 0.
@@ -752,6 +2138,19 @@ def sqrt(x: TensorLike) -> Tensor:
 
     >>> oarlock.sqrt(oarlock.tensor([4.0, 9.0])).tolist()
     [2.0, 3.0]
+    """
+
+def square(x: TensorLike) -> Tensor:
+    r"""
+    x * x. Integers wrap.
+
+    x [...]
+    -> out [...]
+    T: integers and floats
+    Source: Array API standard 2023.12, square
+
+    >>> oarlock.square(oarlock.tensor([2.0, -3.0])).tolist()
+    [4.0, 9.0]
     """
 
 def squeeze(x: TensorLike, axis: int | Sequence[int]) -> Tensor:
@@ -766,6 +2165,34 @@ def squeeze(x: TensorLike, axis: int | Sequence[int]) -> Tensor:
 
     >>> oarlock.squeeze(oarlock.tensor([[1, 2]]), 0).tolist()
     [1, 2]
+    """
+
+def stack(xs: Sequence[TensorLike], axis: int = 0) -> Tensor:
+    r"""
+    The operands, all of one shape, side by side along a new axis; a negative axis counts from the end of the result.
+
+    xs [*_] ...
+    axis: integer; default 0
+    -> out [*R]
+    T: any dtype; mixed dtypes promote
+    Source: Array API standard 2023.12, stack
+
+    >>> out = oarlock.stack([oarlock.ones((2,)), oarlock.ones((2,))])
+    """
+
+def std(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False, correction: float = 0.0) -> Tensor:
+    r"""
+    Standard deviation over axes: the square root of var. The gradient is 0 where it is 0.
+
+    x [*S]
+    axis: axes; none means all
+    keepdims: true or false; default false
+    correction: number; default 0
+    -> out [*R]
+    T: floats
+    Source: Array API standard 2023.12, std
+
+    >>> out = oarlock.std(oarlock.ones((2, 0, 4)), axis=(1, ))
     """
 
 def strided_slice(x: TensorLike, starts: int | Sequence[int], ends: int | Sequence[int], axis: int | Sequence[int] | None = None, steps: int | Sequence[int] = 1) -> Tensor:
@@ -828,6 +2255,48 @@ def sum_to(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
     [4, 6]
     """
 
+def take(x: TensorLike, index: TensorLike, axis: int = 0) -> Tensor:
+    r"""
+    x at places along an axis: that axis is replaced by index's. Negative indices count from the end; one out of range is an error.
+
+    x [*S]
+    index I[*J] (constant, values -S[axis]..S[axis]-1)
+    axis: axis; default 0
+    -> out [*R]
+    T: any dtype
+    I: integers
+    Source: ONNX operator set 13, Gather; Array API standard 2023.12, take
+
+    >>> out = oarlock.take(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), axis=1)
+    """
+
+def take_along_axis(x: TensorLike, index: TensorLike, axis: int = -1) -> Tensor:
+    r"""
+    Elements of x along an axis, as many as index has: out[i, j, k] is x[i, index[i, j, k], k] for axis 1. index is not longer than x on the other axes; negative indices count from the end, and one out of range is an error.
+
+    x [*S]
+    index I[*J] (constant, values -S[axis]..S[axis]-1)
+    axis: axis; default -1
+    -> out [*J]
+    T: any dtype
+    I: integers
+    Source: numpy.take_along_axis; ONNX operator set 13, GatherElements; torch.gather for the sizes
+
+    >>> out = oarlock.take_along_axis(oarlock.ones((4, 2)), oarlock.zeros((1, 2), dtype='int64'), axis=0)
+    """
+
+def tan(x: TensorLike) -> Tensor:
+    r"""
+    Tangent of x in radians; NaN at infinity.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Array API standard 2023.12, tan
+
+    >>> out = oarlock.tan(oarlock.ones((2, 3)))
+    """
+
 def tanh(x: TensorLike) -> Tensor:
     r"""
     Hyperbolic tangent.
@@ -839,6 +2308,34 @@ def tanh(x: TensorLike) -> Tensor:
 
     >>> oarlock.tanh(oarlock.tensor(0.0)).item()
     0.0
+    """
+
+def tile(x: TensorLike, repetitions: int | Sequence[int]) -> Tensor:
+    r"""
+    x repeated side by side along each axis; repetitions are right-aligned with its shape, and either may be the longer.
+
+    x [*S]
+    repetitions: integers; at least 0
+    -> out [*R]
+    T: any dtype
+    Source: Array API standard 2023.12, tile
+
+    >>> out = oarlock.tile(oarlock.ones((2, 3)), repetitions=(2, 3, ))
+    """
+
+def topk(x: TensorLike, k: int, largest: bool = True) -> TopkResult:
+    r"""
+    The k greatest elements of the last axis, greatest first, or the k least, least first, and where they are. NaN is the greatest; of equal ones the first comes first.
+
+    x [*L, N]
+    k: size
+    largest: true or false; default true
+    -> values [*L, k], indices i64[*L, k]
+    T: integers and floats
+    Source: ONNX operator set 11, TopK, sorted
+
+    >>> oarlock.topk(oarlock.tensor([1.0, 5.0, 2.0]), 2).values.tolist()
+    [5.0, 2.0]
     """
 
 def transfer(x: TensorLike, device: int) -> Tensor:
@@ -855,6 +2352,57 @@ def transfer(x: TensorLike, device: int) -> Tensor:
     [1, 2]
     """
 
+def tril(x: TensorLike, offset: int = 0) -> Tensor:
+    r"""
+    The matrices in the last two axes, 0 above their diagonal. offset moves the diagonal to the right.
+
+    x [*L, M, N]
+    offset: integer; default 0
+    -> out [*L, M, N]
+    T: bool, integers, floats
+    Source: Array API standard 2023.12, tril
+
+    >>> out = oarlock.tril(oarlock.ones((2, 3, 3, 3)))
+    """
+
+def triu(x: TensorLike, offset: int = 0) -> Tensor:
+    r"""
+    The matrices in the last two axes, 0 below their diagonal. offset moves the diagonal to the right.
+
+    x [*L, M, N]
+    offset: integer; default 0
+    -> out [*L, M, N]
+    T: bool, integers, floats
+    Source: Array API standard 2023.12, triu
+
+    >>> out = oarlock.triu(oarlock.ones((2, 3, 3, 3)))
+    """
+
+def trunc(x: TensorLike) -> Tensor:
+    r"""
+    x without its fraction: the nearest whole number toward 0. Integers stay. The gradient is 0.
+
+    x [...]
+    -> out [...]
+    T: integers and floats
+    Source: Array API standard 2023.12, trunc
+
+    >>> oarlock.trunc(oarlock.tensor([1.8, -1.8])).tolist()
+    [1.0, -1.0]
+    """
+
+def unique(x: TensorLike) -> UniqueResult:
+    r"""
+    The different elements of x, least first; where each stands first; which of them each element of x is; and how often each is there. Every NaN is different from the others.
+
+    x [*S]
+    -> values [?N], indices i64[?M], inverse i64[*S], counts i64[?K]
+    T: bool, integers, floats
+    Source: Array API standard 2023.12, unique_all
+
+    >>> out = oarlock.unique(oarlock.ones((2, 3)))
+    """
+
 def unsqueeze(x: TensorLike, axes: int | Sequence[int]) -> Tensor:
     r"""
     x with new axes of size 1; axes say where they are in the result, negative ones from its end. The result shares x's elements.
@@ -867,6 +2415,62 @@ def unsqueeze(x: TensorLike, axes: int | Sequence[int]) -> Tensor:
 
     >>> oarlock.unsqueeze(oarlock.tensor([1, 2]), 0).shape
     (1, 2)
+    """
+
+def unstack(x: TensorLike, axis: int = 0) -> tuple[Tensor, ...]:
+    r"""
+    The slices of x along an axis, which is gone in them. They share x's elements.
+
+    x [*_]
+    axis: axis; default 0
+    -> parts [*_] ...
+    T: any dtype
+    Source: Array API standard 2023.12, unstack
+
+    >>> out = oarlock.unstack(oarlock.ones((2,)))
+    """
+
+def var(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False, correction: float = 0.0) -> Tensor:
+    r"""
+    Mean of the squared distances from the mean, over axes; correction is subtracted from the number of elements (1: an estimate from a sample), down to 0. Over nothing: NaN.
+
+    x [*S]
+    axis: axes; none means all
+    keepdims: true or false; default false
+    correction: number; default 0
+    -> out [*R]
+    T: floats
+    Source: Array API standard 2023.12, var
+
+    >>> out = oarlock.var(oarlock.ones((2, 0, 4)), axis=(1, ))
+    """
+
+def vecdot(a: TensorLike, b: TensorLike) -> Tensor:
+    r"""
+    Sums of products along the last axis, the axes before it broadcast. Integers wrap.
+
+    a [..., N]
+    b [..., N]
+    -> out [...]
+    T: integers and floats; mixed dtypes promote
+    Source: Array API standard 2023.12, vecdot, axis -1
+
+    >>> out = oarlock.vecdot(oarlock.ones((2, 3, 3)), oarlock.ones((2, 3, 3)))
+    """
+
+def vector_norm(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False, order: float = 2.0) -> Tensor:
+    r"""
+    The order-norm over axes: sum(|x|^order)^(1/order); the greatest |x| for infinity, the least for -infinity, the number of those that are not 0 for order 0. f16 and bf16 are summed as f32. The gradient is 0 where the norm is.
+
+    x [*S]
+    axis: axes; none means all
+    keepdims: true or false; default false
+    order: number; default 2
+    -> out [*R]
+    T: floats
+    Source: Array API standard 2023.12, linalg.vector_norm
+
+    >>> out = oarlock.vector_norm(oarlock.ones((3, 4)), axis=(1, ))
     """
 
 def where(condition: TensorLike, a: TensorLike, b: TensorLike) -> Tensor:

@@ -81,20 +81,22 @@ void bind_autograd(nb::module_& m) {
       .def("enter", [](GradScope& s) { s.before = set_grad_enabled(s.on); })
       .def("leave", [](GradScope& s) { set_grad_enabled(s.before); });
   nb::class_<AnomalyScope>(m, "AnomalyScope")
-      .def("__init__", [](AnomalyScope* s, bool on) {
-        new (s) AnomalyScope;
-        s->mode.emplace(on);
-      })
+      .def("__init__",
+           [](AnomalyScope* s, bool on) {
+             new (s) AnomalyScope;
+             s->mode.emplace(on);
+           })
       .def("leave", [](AnomalyScope& s) { s.mode.reset(); });
   set_call_site(python_line);
 
   m.def("is_grad_enabled", &grad_enabled, "Whether this thread records what it computes.");
-  m.def("backward_of", [](const std::vector<Tensor>& outputs, const std::vector<Tensor>& seeds, bool keep_graph, bool create_graph) {
-    nb::gil_scoped_release unlocked;
-    backward(outputs, seeds, keep_graph, create_graph);
-  });
-  m.def("gradients_of", [](const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs, const std::vector<Tensor>& seeds,
-                           bool keep_graph, bool create_graph) {
+  m.def("backward_of",
+        [](const std::vector<Tensor>& outputs, const std::vector<Tensor>& seeds, bool keep_graph, bool create_graph) {
+          nb::gil_scoped_release unlocked;
+          backward(outputs, seeds, keep_graph, create_graph);
+        });
+  m.def("gradients_of", [](const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                           const std::vector<Tensor>& seeds, bool keep_graph, bool create_graph) {
     nb::gil_scoped_release unlocked;
     return gradients(outputs, inputs, seeds, keep_graph, create_graph);
   });
@@ -114,9 +116,11 @@ void bind_autograd(nb::module_& m) {
       .def("saved", &FunctionContext::saved)
       .def("wants", &FunctionContext::wants)
       .def("mark_non_differentiable", &FunctionContext::mark_non_differentiable);
-  m.def("apply_function", [](std::string name, nb::object forward, nb::object backward, const std::vector<Tensor>& inputs) {
-    return apply_function(std::make_shared<PythonFunction>(std::move(name), std::move(forward), std::move(backward)), inputs);
-  });
+  m.def("apply_function",
+        [](std::string name, nb::object forward, nb::object backward, const std::vector<Tensor>& inputs) {
+          return apply_function(
+              std::make_shared<PythonFunction>(std::move(name), std::move(forward), std::move(backward)), inputs);
+        });
 }
 
 }  // namespace oarlock::python

@@ -47,7 +47,8 @@ DType format_type(const char* format, Py_ssize_t size, bool* out_swapped) {
     *out_swapped = size > 1;
     ++format;
   }
-  if (format[0] == 'Z' && format[1] && !format[2]) return format[1] == 'f' ? DType::c64 : format[1] == 'd' ? DType::c128 : DType::none;
+  if (format[0] == 'Z' && format[1] && !format[2])
+    return format[1] == 'f' ? DType::c64 : format[1] == 'd' ? DType::c128 : DType::none;
   return format[0] && !format[1] ? number_type(format[0], size) : DType::none;
 }
 
@@ -90,8 +91,9 @@ Tensor from_buffer(PyObject* o, Sharing sharing, const char* where) {
   if (PyObject_GetBuffer(o, &b, PyBUF_FULL_RO) < 0) {
     b.obj = nullptr;
     PyErr_Clear();
-    raise_type(std::string(where) + ": a " + Py_TYPE(o)->tp_name +
-               " does not show its memory; arrays of objects, text or dates have no numbers. Convert it to numbers first.");
+    raise_type(
+        std::string(where) + ": a " + Py_TYPE(o)->tp_name +
+        " does not show its memory; arrays of objects, text or dates have no numbers. Convert it to numbers first.");
   }
   bool swapped;
   DType dtype = format_type(b.format, b.itemsize, &swapped);
@@ -99,7 +101,8 @@ Tensor from_buffer(PyObject* o, Sharing sharing, const char* where) {
     raise_type(std::string(where) + ": elements of the format '" + (b.format ? b.format : "") + "' of " +
                std::to_string(b.itemsize) + " bytes are no numbers that Oarlock has. Convert the array first.");
   if (b.ndim > kMaxRank)
-    raise_value(std::string(where) + ": the array has " + std::to_string(b.ndim) + " axes. Give at most " + std::to_string(kMaxRank) + ".");
+    raise_value(std::string(where) + ": the array has " + std::to_string(b.ndim) + " axes. Give at most " +
+                std::to_string(kMaxRank) + ".");
   Shape shape;
   int64_t strides[kMaxRank];
   std::string why;
@@ -114,10 +117,12 @@ Tensor from_buffer(PyObject* o, Sharing sharing, const char* where) {
   if (b.suboffsets)
     for (int i = 0; i < b.ndim; ++i)
       if (b.suboffsets[i] >= 0) raise_type(std::string(where) + ": an array of pointers. Copy it to one block first.");
-  if (reinterpret_cast<uintptr_t>(b.buf) % uintptr_t(std::min<Py_ssize_t>(b.itemsize, 8))) why = "its memory is not aligned";
+  if (reinterpret_cast<uintptr_t>(b.buf) % uintptr_t(std::min<Py_ssize_t>(b.itemsize, 8)))
+    why = "its memory is not aligned";
   if (count(shape) == 0) return Tensor::empty(shape, dtype);
   if (sharing == Sharing::always && !why.empty())
-    raise_value(std::string(where) + ": the array's memory can't be shared: " + why + ". Use oarlock.tensor, which copies.");
+    raise_value(std::string(where) + ": the array's memory can't be shared: " + why +
+                ". Use oarlock.tensor, which copies.");
   if (sharing != Sharing::never && why.empty()) {
     void* data = b.buf;
     return Tensor::borrow(data, shape, dtype, strides, release_held, held.release());
@@ -148,7 +153,8 @@ int tensor_getbuffer(PyObject* self, Py_buffer* out, int flags) {
       raise(PyExc_BufferError, "buffer: the tensor is on " + t.device().name() + ". Use numpy(), which copies.");
     bool read_only = t.requires_grad();
     if (read_only && (flags & PyBUF_WRITABLE) == PyBUF_WRITABLE)
-      raise(PyExc_BufferError, "buffer: the tensor requires a gradient, so its memory is read-only here. Use detach().");
+      raise(PyExc_BufferError,
+            "buffer: the tensor requires a gradient, so its memory is read-only here. Use detach().");
     bool strided = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
     if (!strided && !t.is_contiguous())
       raise(PyExc_BufferError, "buffer: the tensor is not contiguous. Use contiguous().");

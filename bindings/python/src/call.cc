@@ -11,9 +11,10 @@ struct Synonym {
   const char* theirs;
   const char* ours;
 };
-constexpr Synonym kSynonyms[] = {{"dim", "axis"},     {"axes", "axis"}, {"keepdim", "keepdims"}, {"input", "x"},
-                                 {"x1", "a"},         {"x2", "b"},      {"other", "b"},          {"y", "b"},
-                                 {"fill_value", "value"}, {"size", "shape"}, {"input", "a"}, {"x", "a"}, {"tensors", "xs"}, {"x", "xs"}, {"arrays", "xs"}};
+constexpr Synonym kSynonyms[] = {
+    {"dim", "axis"},   {"axes", "axis"}, {"keepdim", "keepdims"}, {"input", "x"},    {"x1", "a"},    {"x2", "b"},
+    {"other", "b"},    {"y", "b"},       {"fill_value", "value"}, {"size", "shape"}, {"input", "a"}, {"x", "a"},
+    {"tensors", "xs"}, {"x", "xs"},      {"arrays", "xs"}};
 
 int find(const Function& f, PyObject* name) {
   for (int i = 0; i < f.count; ++i)
@@ -61,13 +62,15 @@ void Arguments::place(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
     PyObject* name = PyTuple_GET_ITEM(names, i);
     int p = find(f, name);
     if (p < 0)
-      raise_type(std::string(f.name) + ": there is no argument '" + PyUnicode_AsUTF8(name) + "'. There are " + names_of(f) + ".");
+      raise_type(std::string(f.name) + ": there is no argument '" + PyUnicode_AsUTF8(name) + "'. There are " +
+                 names_of(f) + ".");
     if (raw_[p]) raise_type(std::string(f.name) + ": " + f.parameters[p].name + " is given twice. Give it once.");
     raw_[p] = args[n + i];
   }
   for (int i = 0; i < f.count; ++i)
     if (f.parameters[i].required && !raw_[i])
-      raise_type(std::string(f.name) + ": " + f.parameters[i].name + " is missing. The arguments are " + names_of(f) + ".");
+      raise_type(std::string(f.name) + ": " + f.parameters[i].name + " is missing. The arguments are " + names_of(f) +
+                 ".");
 }
 
 void Arguments::wrong(int i, const char* expects) {
@@ -204,7 +207,8 @@ PyObject* Arguments::result() {
   if (f.output_count == 0) Py_RETURN_NONE;
   if (f.output_count < 0) {
     Ref tuple = checked(PyTuple_New(Py_ssize_t(list_.size())));
-    for (size_t i = 0; i < list_.size(); ++i) PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), checked(wrap(std::move(list_[i]))).give());
+    for (size_t i = 0; i < list_.size(); ++i)
+      PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), checked(wrap(std::move(list_[i]))).give());
     return tuple.give();
   }
   Ref named = checked(PyStructSequence_New(f.result_type));
@@ -235,7 +239,8 @@ void add_ops(PyObject* module) {
     std::string name = std::string("oarlock.") + f.result_name;
     PyStructSequence_Desc description{name.c_str(), "What the op gives, by name.", fields.data(), f.output_count};
     f.result_type = PyStructSequence_NewType(&description);
-    if (!f.result_type || add_object(module, f.result_name, reinterpret_cast<PyObject*>(f.result_type)) < 0) throw Raised();
+    if (!f.result_type || add_object(module, f.result_name, reinterpret_cast<PyObject*>(f.result_type)) < 0)
+      throw Raised();
   }
   if (PyModule_AddFunctions(module, op_functions) < 0) throw Raised();
 }

@@ -15,8 +15,8 @@ struct Parameter {
   const char* name;
   Kind kind;
   bool required = true;
-  int8_t type = -1;              // operands: the type variable that their dtypes share
-  DType dtype = DType::none;     // operands: the one dtype they may have
+  int8_t type = -1;           // operands: the type variable that their dtypes share
+  DType dtype = DType::none;  // operands: the one dtype they may have
   mutable PyObject* interned = nullptr;
 };
 

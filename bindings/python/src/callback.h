@@ -37,9 +37,7 @@ auto called(F&& f) -> decltype(f()) {
   nanobind::gil_scoped_acquire lock;
   try {
     return f();
-  } catch (nanobind::python_error& e) {
-    pass_on(e);
-  } catch (const nanobind::cast_error&) {
+  } catch (nanobind::python_error& e) { pass_on(e); } catch (const nanobind::cast_error&) {
     throw Error(Code::invalid_argument, "callback: it returned something that is no tensor. Return tensors or None.");
   } catch (const Raised&) {
     nanobind::python_error e;

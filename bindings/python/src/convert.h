@@ -8,8 +8,8 @@
 namespace oarlock::python {
 
 // -- dtypes. Each is one object of the class DType.
-PyObject* dtype_object(DType t);             // borrowed
-const char* python_name(DType t);            // "float32"
+PyObject* dtype_object(DType t);   // borrowed
+const char* python_name(DType t);  // "float32"
 // A DType, its name or the core's ("float32", "f32"), float, int, bool, a NumPy dtype or scalar type. Throws Raised.
 DType dtype_from_object(PyObject* o, const char* where);
 bool is_dtype_like(PyObject* o);  // a DType, a type, a NumPy dtype or the name of a dtype

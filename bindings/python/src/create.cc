@@ -15,9 +15,11 @@ struct Given {
 
 Given read(PyObject* args, PyObject* keywords, const char* format, const char* where) {
   PyObject *dtype = nullptr, *device = nullptr, *grad = nullptr, *stop = nullptr, *copy = nullptr, *place = nullptr;
-  static const char* const names[] = {"data", "dtype", "device", "requires_grad", "copy", "stop_gradient", "place", nullptr};
+  static const char* const names[] = {"data", "dtype",         "device", "requires_grad",
+                                      "copy", "stop_gradient", "place",  nullptr};
   Given g;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, format, const_cast<char**>(names), &g.data, &dtype, &device, &grad, &copy, &stop, &place))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, format, const_cast<char**>(names), &g.data, &dtype, &device, &grad,
+                                   &copy, &stop, &place))
     throw Raised();
   auto yes = [](PyObject* o) { return o && o != Py_None && PyObject_IsTrue(o) == 1; };
   if (dtype && dtype != Py_None) g.dtype = dtype_from_object(dtype, where);
@@ -58,7 +60,8 @@ PyObject* asarray(PyObject*, PyObject* args, PyObject* keywords) {
 PyObject* from_numpy(PyObject*, PyObject* array) {
   return guarded([&] {
     if (is_number(array) || is_tensor(array) || PyList_Check(array) || PyTuple_Check(array))
-      raise_type(std::string("from_numpy: a ") + Py_TYPE(array)->tp_name + " is no array. Use oarlock.tensor, which copies.");
+      raise_type(std::string("from_numpy: a ") + Py_TYPE(array)->tp_name +
+                 " is no array. Use oarlock.tensor, which copies.");
     return wrap(tensor_from(array, DType::none, std::nullopt, Sharing::always, "from_numpy"));
   });
 }
@@ -66,7 +69,9 @@ PyObject* from_dlpack_of(PyObject*, PyObject* args, PyObject* keywords) {
   return guarded([&] {
     PyObject *o = nullptr, *device = nullptr, *copy = nullptr;
     static const char* const names[] = {"x", "device", "copy", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OO:from_dlpack", const_cast<char**>(names), &o, &device, &copy)) throw Raised();
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OO:from_dlpack", const_cast<char**>(names), &o, &device,
+                                     &copy))
+      throw Raised();
     std::optional<Device> where;
     if (device && device != Py_None) where = device_from_object(device, "from_dlpack");
     Sharing s = !copy || copy == Py_None ? Sharing::if_possible : copy == Py_True ? Sharing::never : Sharing::always;
@@ -79,7 +84,8 @@ PyObject* empty(PyObject*, PyObject* args, PyObject* keywords) {
   return guarded([&] {
     PyObject *shape = nullptr, *dtype = nullptr, *device = nullptr;
     static const char* const names[] = {"shape", "dtype", "device", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OO:empty", const_cast<char**>(names), &shape, &dtype, &device)) throw Raised();
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OO:empty", const_cast<char**>(names), &shape, &dtype, &device))
+      throw Raised();
     DType d = dtype && dtype != Py_None ? dtype_from_object(dtype, "empty") : DType::f32;
     Device where = device && device != Py_None ? device_from_object(device, "empty") : Device();
     return wrap(Tensor::empty(shape_from(shape, "empty"), d, where));
@@ -89,13 +95,16 @@ PyObject* filled(PyObject*, PyObject* args, PyObject* keywords) {
   return guarded([&] {
     PyObject *shape = nullptr, *value = nullptr, *dtype = nullptr, *device = nullptr;
     static const char* const names[] = {"shape", "value", "dtype", "device", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|OO:full", const_cast<char**>(names), &shape, &value, &dtype, &device)) throw Raised();
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|OO:full", const_cast<char**>(names), &shape, &value, &dtype,
+                                     &device))
+      throw Raised();
     DType d = dtype && dtype != Py_None ? dtype_from_object(dtype, "full") : DType::none;
     std::optional<Device> where;
     if (device && device != Py_None) where = device_from_object(device, "full");
     Shape s = shape_from(shape, "full");
     for (Dim size : s)
-      if (size.n < 0) raise_value("full: the shape " + to_string(s) + " has a negative size. Give sizes of 0 and more.");
+      if (size.n < 0)
+        raise_value("full: the shape " + to_string(s) + " has a negative size. Give sizes of 0 and more.");
     Tensor one = tensor_from(value, d, std::nullopt, Sharing::if_possible, "full");
     if (one.rank() != 0) raise_value("full: the value has shape " + to_string(one.shape()) + ". Give a number.");
     Tensor t = expand(one, s).clone();
@@ -126,7 +135,8 @@ PyObject* words_of(PyObject*, PyObject* o) {
     auto* held = new Tensor(t);
     auto drop = [](void* p) { delete static_cast<Tensor*>(p); };
     if (bits >= 8) return wrap(Tensor::borrow(t.data(), t.shape(), words, t.strides(), drop, held));
-    return wrap(Tensor::borrow(t.data(), Shape{int64_t(size_bytes(t.dtype(), uint64_t(t.element_count())))}, words, nullptr, drop, held));
+    return wrap(Tensor::borrow(t.data(), Shape{int64_t(size_bytes(t.dtype(), uint64_t(t.element_count())))}, words,
+                               nullptr, drop, held));
   });
 }
 PyObject* from_bytes(PyObject*, PyObject* args) {
@@ -140,7 +150,8 @@ PyObject* from_bytes(PyObject*, PyObject* args) {
     for (Dim size : s)
       if (size.n < 0) raise_value("from_bytes: the shape " + to_string(s) + " has a negative size.");
     if (count(s) == INT64_MAX || size_bytes(d, uint64_t(count(s))) != uint64_t(n))
-      raise_value("from_bytes: " + std::to_string(n) + " bytes are given, the shape " + to_string(s) + " of " + python_name(d) + " takes another number.");
+      raise_value("from_bytes: " + std::to_string(n) + " bytes are given, the shape " + to_string(s) + " of " +
+                  python_name(d) + " takes another number.");
     return wrap(Tensor::from_host(bytes, s, d));
   });
 }
@@ -149,7 +160,9 @@ PyObject* promoted(PyObject*, PyObject* args) {
     PyObject *a, *b;
     if (!PyArg_ParseTuple(args, "OO", &a, &b)) throw Raised();
     DType x = dtype_from_object(a, "result_type"), y = dtype_from_object(b, "result_type"), t = promote(x, y);
-    if (t == DType::none) raise_type(std::string("result_type: ") + python_name(x) + " and " + python_name(y) + " have no common dtype. Cast one.");
+    if (t == DType::none)
+      raise_type(std::string("result_type: ") + python_name(x) + " and " + python_name(y) +
+                 " have no common dtype. Cast one.");
     PyObject* o = dtype_object(t);
     Py_INCREF(o);
     return o;
@@ -180,15 +193,20 @@ PyMethodDef functions[] = {
      "copy: True always copies, False never (ValueError where it would have to).\n\n"
      ">>> oarlock.asarray([1.5, 2.5]).dtype\noarlock.float32\n"},
     {"from_numpy", from_numpy, METH_O,
-     "from_numpy(array)\n--\n\nA tensor on the memory of an array, which stays alive with it. ValueError where it can't be shared.\n\n"
-     ">>> import numpy\n>>> a = numpy.zeros(2, dtype=numpy.float32)\n>>> oarlock.from_numpy(a)[0] = 5\n>>> float(a[0])\n5.0\n"},
+     "from_numpy(array)\n--\n\nA tensor on the memory of an array, which stays alive with it. ValueError where it "
+     "can't be shared.\n\n"
+     ">>> import numpy\n>>> a = numpy.zeros(2, dtype=numpy.float32)\n>>> oarlock.from_numpy(a)[0] = 5\n>>> "
+     "float(a[0])\n5.0\n"},
     {"from_dlpack", function(from_dlpack_of), METH_VARARGS | METH_KEYWORDS,
-     "from_dlpack(x, *, device=None, copy=None)\n--\n\nA tensor on the memory of another library's array, by DLPack.\n\n"
+     "from_dlpack(x, *, device=None, copy=None)\n--\n\nA tensor on the memory of another library's array, by "
+     "DLPack.\n\n"
      ">>> import numpy\n>>> oarlock.from_dlpack(numpy.arange(3)).tolist()\n[0, 1, 2]\n"},
     {"empty", function(empty), METH_VARARGS | METH_KEYWORDS,
-     "empty(shape, dtype=None, device=None)\n--\n\nA tensor whose elements are not set.\n\n>>> oarlock.empty((2, 3)).shape\n(2, 3)\n"},
+     "empty(shape, dtype=None, device=None)\n--\n\nA tensor whose elements are not set.\n\n>>> oarlock.empty((2, "
+     "3)).shape\n(2, 3)\n"},
     {"full", function(filled), METH_VARARGS | METH_KEYWORDS,
-     "full(shape, value, dtype=None, device=None)\n--\n\nA tensor whose elements all are value; without dtype, that of the value.\n\n"
+     "full(shape, value, dtype=None, device=None)\n--\n\nA tensor whose elements all are value; without dtype, that of "
+     "the value.\n\n"
      ">>> oarlock.full((2,), 7).tolist()\n[7, 7]\n"},
     {"op_arange", op_arange, METH_VARARGS, nullptr},
     {"ones_like_of", ones_like_of, METH_O, nullptr},

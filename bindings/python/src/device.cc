@@ -19,7 +19,8 @@ Device device_from_object(PyObject* o, const char* where) {
     if (!s) throw Raised();
     return Device(s);
   }
-  raise_type(std::string(where) + ": device is a " + Py_TYPE(o)->tp_name + ". Give a Device or its name, 'cpu' or 'sim:0'.");
+  raise_type(std::string(where) + ": device is a " + Py_TYPE(o)->tp_name +
+             ". Give a Device or its name, 'cpu' or 'sim:0'.");
 }
 
 PyObject* device_object(Device d) {
@@ -37,30 +38,38 @@ PyObject* device_object(Device d) {
 }
 
 void bind_device(nb::module_& m) {
-  nb::class_<Device> c(m, "Device", "Device(name)\n\nWhere tensors live and run: 'cpu' is the host, plugins bring others.");
+  nb::class_<Device> c(m, "Device",
+                       "Device(name)\n\nWhere tensors live and run: 'cpu' is the host, plugins bring others.");
   device_class = c.ptr();
-  c.def("__init__", [](Device* self, nb::handle name) { new (self) Device(device_from_object(name.ptr(), "Device")); }, nb::arg("name") = "cpu")
+  c.def(
+       "__init__", [](Device* self, nb::handle name) { new (self) Device(device_from_object(name.ptr(), "Device")); },
+       nb::arg("name") = "cpu")
       .def_prop_ro("name", &Device::name, "Its word: 'cpu', 'sim:0'.")
       .def_prop_ro("index", &Device::index, "Its number in oarlock.devices().")
       .def_prop_ro("description", &Device::description, "As on the box.")
       .def_prop_ro("is_host", &Device::is_host, "Whether it is the host CPU.")
-      .def("synchronize", [](const Device& d) {
-        nb::gil_scoped_release unlocked;
-        d.synchronize();
-      }, "Waits until everything enqueued on it has run; a failure met on the way is raised.")
+      .def(
+          "synchronize",
+          [](const Device& d) {
+            nb::gil_scoped_release unlocked;
+            d.synchronize();
+          },
+          "Waits until everything enqueued on it has run; a failure met on the way is raised.")
       .def("__repr__", [](const Device& d) { return "Device('" + d.name() + "')"; })
       .def("__str__", &Device::name)
       .def("__hash__", [](const Device& d) { return Py_hash_t(d.index()); })
-      .def("__reduce__", [m](const Device& d) { return nb::make_tuple(nb::handle(device_class), nb::make_tuple(d.name())); })
-      .def("__eq__", [](const Device& d, nb::handle other) {
-        try {
-          return device_from_object(other.ptr(), "==") == d;
-        } catch (const Error&) {
-        } catch (const Raised&) {
-          PyErr_Clear();
-        }
-        return false;
-      }, nb::arg("other").none());
+      .def("__reduce__",
+           [m](const Device& d) { return nb::make_tuple(nb::handle(device_class), nb::make_tuple(d.name())); })
+      .def(
+          "__eq__",
+          [](const Device& d, nb::handle other) {
+            try {
+              return device_from_object(other.ptr(), "==") == d;
+            } catch (const Error&) {
+            } catch (const Raised&) { PyErr_Clear(); }
+            return false;
+          },
+          nb::arg("other").none());
   m.def("devices", &devices, "All devices, the host first. Loads plugins on first use.");
 
   nb::class_<MemoryStats>(m, "MemoryStats", "What the caching allocator of a device holds, in bytes.")
@@ -70,14 +79,18 @@ void bind_device(nb::module_& m) {
       .def_ro("allocations", &MemoryStats::allocations)
       .def_ro("system_allocations", &MemoryStats::system_allocations)
       .def("__repr__", [](const MemoryStats& s) {
-        return "MemoryStats(in_use=" + std::to_string(s.in_use) + ", peak=" + std::to_string(s.peak) + ", reserved=" + std::to_string(s.reserved) + ")";
+        return "MemoryStats(in_use=" + std::to_string(s.in_use) + ", peak=" + std::to_string(s.peak) +
+               ", reserved=" + std::to_string(s.reserved) + ")";
       });
   auto of = [](nb::handle device) { return device_from_object(device.ptr(), "memory"); };
-  m.def("memory_stats", [of](nb::handle device) { return memory_stats(of(device)); }, nb::arg("device") = "cpu",
-        "What the caching allocator of a device holds.");
-  m.def("reset_peak_memory", [of](nb::handle device) { reset_peak_memory(of(device)); }, nb::arg("device") = "cpu");
-  m.def("release_cached_memory", [of](nb::handle device) { release_cached_memory(of(device)); }, nb::arg("device") = "cpu",
-        "Gives cached but unused memory back to the system or the driver.");
+  m.def(
+      "memory_stats", [of](nb::handle device) { return memory_stats(of(device)); }, nb::arg("device") = "cpu",
+      "What the caching allocator of a device holds.");
+  m.def(
+      "reset_peak_memory", [of](nb::handle device) { reset_peak_memory(of(device)); }, nb::arg("device") = "cpu");
+  m.def(
+      "release_cached_memory", [of](nb::handle device) { release_cached_memory(of(device)); },
+      nb::arg("device") = "cpu", "Gives cached but unused memory back to the system or the driver.");
 }
 
 }  // namespace oarlock::python

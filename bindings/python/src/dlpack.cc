@@ -36,7 +36,9 @@ struct Versioned {
 };
 constexpr int32_t kCpu = 1;
 constexpr uint64_t kReadOnly = 1, kCopied = 2;
-constexpr bool is_host(int32_t type) { return type == 1 || type == 3 || type == 11; }  // plain, CUDA's and ROCm's pinned
+constexpr bool is_host(int32_t type) {
+  return type == 1 || type == 3 || type == 11;
+}  // plain, CUDA's and ROCm's pinned
 
 template <class M>
 struct Export {
@@ -47,7 +49,8 @@ struct Export {
 template <class M>
 void destroy(PyObject* capsule, const char* unused) {
   // A consumer that took it has renamed it.
-  if (auto* m = static_cast<M*>(PyCapsule_IsValid(capsule, unused) ? PyCapsule_GetPointer(capsule, unused) : nullptr)) m->deleter(m);
+  if (auto* m = static_cast<M*>(PyCapsule_IsValid(capsule, unused) ? PyCapsule_GetPointer(capsule, unused) : nullptr))
+    m->deleter(m);
 }
 
 template <class M>
@@ -100,14 +103,17 @@ Tensor taken(M* m, bool read_only, Sharing sharing) {
   DType dtype = d.dtype.lanes == 1 ? dtype_of(d.dtype.code, d.dtype.bits) : DType::none;
   if (dtype == DType::none)
     raise_type("from_dlpack: there is no dtype of DLPack code " + std::to_string(d.dtype.code) + ", " +
-               std::to_string(d.dtype.bits) + " bits and " + std::to_string(d.dtype.lanes) + " lanes. Cast the data first.");
+               std::to_string(d.dtype.bits) + " bits and " + std::to_string(d.dtype.lanes) +
+               " lanes. Cast the data first.");
   if (d.ndim < 0 || d.ndim > kMaxRank)
-    raise_value("from_dlpack: the data has " + std::to_string(d.ndim) + " axes. Give at most " + std::to_string(kMaxRank) + ".");
+    raise_value("from_dlpack: the data has " + std::to_string(d.ndim) + " axes. Give at most " +
+                std::to_string(kMaxRank) + ".");
   Shape shape;
   int64_t strides[kMaxRank];
   bool backwards = false;
   for (int i = 0; i < d.ndim; ++i) {
-    if (d.shape[i] < 0) raise_value("from_dlpack: axis " + std::to_string(i) + " has the size " + std::to_string(d.shape[i]) + ".");
+    if (d.shape[i] < 0)
+      raise_value("from_dlpack: axis " + std::to_string(i) + " has the size " + std::to_string(d.shape[i]) + ".");
     shape.push(d.shape[i]);
   }
   int64_t step = 1;
@@ -121,12 +127,14 @@ Tensor taken(M* m, bool read_only, Sharing sharing) {
   char* data = static_cast<char*>(d.data) + d.byte_offset;
   if (sharing == Sharing::always && (read_only || backwards))
     raise(PyExc_BufferError, std::string("from_dlpack: the data can't be shared: ") +
-                                 (read_only ? "it may not be written to" : "an axis runs backwards") + ". Leave copy out.");
+                                 (read_only ? "it may not be written to" : "an axis runs backwards") +
+                                 ". Leave copy out.");
   if (!backwards) {
     Tensor shared = Tensor::borrow(data, shape, dtype, strides, release<M>, owner.release());
     return sharing == Sharing::never || read_only ? shared.clone() : shared;
   }
-  if (info(dtype).bits % 8) raise(PyExc_BufferError, "from_dlpack: packed elements run backwards. Copy the data first.");
+  if (info(dtype).bits % 8)
+    raise(PyExc_BufferError, "from_dlpack: packed elements run backwards. Copy the data first.");
   // Flipped: from the lowest address, with positive steps, then read from the far end.
   Tensor t = Tensor::empty(shape, dtype);
   size_t size = info(dtype).bits / 8;
@@ -148,17 +156,20 @@ PyObject* dlpack_device(const Tensor&) { return Py_BuildValue("(ii)", kCpu, 0); 
 PyObject* to_dlpack(const Tensor& given, PyObject* max_version, PyObject* dl_device, PyObject* copy) {
   Tensor t = given;
   if (t.requires_grad())
-    raise(PyExc_BufferError, "__dlpack__: the tensor requires a gradient, which the other library would not see. Use detach().");
+    raise(PyExc_BufferError,
+          "__dlpack__: the tensor requires a gradient, which the other library would not see. Use detach().");
   if (dl_device && dl_device != Py_None) {
     long type = -1, id = 0;
     if (!PyArg_ParseTuple(dl_device, "ll", &type, &id)) throw Raised();
     if (type != kCpu)
-      raise(PyExc_BufferError, "__dlpack__: DLPack device type " + std::to_string(type) + " is asked for; only the host's 1 is given.");
+      raise(PyExc_BufferError,
+            "__dlpack__: DLPack device type " + std::to_string(type) + " is asked for; only the host's 1 is given.");
   }
   bool copied = copy == Py_True;
   if (!t.device().is_host()) {
     if (copy == Py_False)
-      raise(PyExc_BufferError, "__dlpack__: copy is False, but the tensor is on " + t.device().name() + ". Leave copy out.");
+      raise(PyExc_BufferError,
+            "__dlpack__: copy is False, but the tensor is on " + t.device().name() + ". Leave copy out.");
     t = t.to(Device());
     copied = true;
   } else if (copied) {

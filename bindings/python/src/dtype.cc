@@ -76,7 +76,8 @@ const char* python_name(DType t) {
 }
 
 DType dtype_from_object(PyObject* o, const char* where) {
-  if (Py_TYPE(o) == reinterpret_cast<PyTypeObject*>(dtype_class)) return nb::inst_ptr<DTypeObject>(nb::handle(o))->value;
+  if (Py_TYPE(o) == reinterpret_cast<PyTypeObject*>(dtype_class))
+    return nb::inst_ptr<DTypeObject>(nb::handle(o))->value;
   if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::boolean;
   if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::i64;
   if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::f32;
@@ -92,7 +93,8 @@ DType dtype_from_object(PyObject* o, const char* where) {
   if (is_numpy(o)) t = from_name(text_of(o, "name").c_str());  // a numpy.dtype
   else if (PyType_Check(o)) t = from_name(text_of(o, "__name__").c_str());
   if (t == DType::none)
-    raise_type(std::string(where) + ": dtype is a " + Py_TYPE(o)->tp_name + ". Give oarlock.float32, 'float32', or a NumPy dtype.");
+    raise_type(std::string(where) + ": dtype is a " + Py_TYPE(o)->tp_name +
+               ". Give oarlock.float32, 'float32', or a NumPy dtype.");
   return t;
 }
 
@@ -108,26 +110,33 @@ void add_dtypes(PyObject* module) {
   nb::module_ m = nb::borrow<nb::module_>(module);
   nb::class_<DTypeObject> c(m, "DType", "The type of a tensor's elements: oarlock.float32, oarlock.int64, ...");
   dtype_class = c.ptr();
-  c.def_prop_ro("name", [](const DTypeObject& d) { return python_name(d.value); }, "Its word: 'float32'.")
-      .def_prop_ro("bits", [](const DTypeObject& d) { return int(info(d.value).bits); }, "Bits an element takes.")
-      .def_prop_ro("itemsize", [](const DTypeObject& d) { return (info(d.value).bits + 7) / 8; }, "Bytes an element takes.")
+  c.def_prop_ro(
+       "name", [](const DTypeObject& d) { return python_name(d.value); }, "Its word: 'float32'.")
+      .def_prop_ro(
+          "bits", [](const DTypeObject& d) { return int(info(d.value).bits); }, "Bits an element takes.")
+      .def_prop_ro(
+          "itemsize", [](const DTypeObject& d) { return (info(d.value).bits + 7) / 8; }, "Bytes an element takes.")
       .def_prop_ro("is_floating_point", [](const DTypeObject& d) { return info(d.value).kind == DTypeKind::real; })
       .def_prop_ro("is_complex", [](const DTypeObject& d) { return info(d.value).kind == DTypeKind::complex; })
-      .def_prop_ro("is_signed", [](const DTypeObject& d) {
-        DTypeKind k = info(d.value).kind;
-        return k == DTypeKind::integer || k == DTypeKind::real || k == DTypeKind::complex;
-      })
+      .def_prop_ro("is_signed",
+                   [](const DTypeObject& d) {
+                     DTypeKind k = info(d.value).kind;
+                     return k == DTypeKind::integer || k == DTypeKind::real || k == DTypeKind::complex;
+                   })
       .def("__repr__", [](const DTypeObject& d) { return std::string("oarlock.") + python_name(d.value); })
       .def("__reduce__", [](const DTypeObject& d) { return nb::str(python_name(d.value)); })
       .def("__hash__", [](const DTypeObject& d) { return Py_hash_t(d.value); })
-      .def("__eq__", [](const DTypeObject& d, nb::handle other) {
-        try {
-          return dtype_from_object(other.ptr(), "==") == d.value;
-        } catch (const Raised&) {
-          PyErr_Clear();
-          return false;
-        }
-      }, nb::arg("other").none());
+      .def(
+          "__eq__",
+          [](const DTypeObject& d, nb::handle other) {
+            try {
+              return dtype_from_object(other.ptr(), "==") == d.value;
+            } catch (const Raised&) {
+              PyErr_Clear();
+              return false;
+            }
+          },
+          nb::arg("other").none());
   for (const Name& n : kNames) {
     nb::object o = nb::cast(DTypeObject{n.t});
     objects[int(n.t)] = o.ptr();

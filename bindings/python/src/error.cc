@@ -69,13 +69,9 @@ void set_error() noexcept {
     Ref code(PyUnicode_FromString(name(e.code())));
     if (code) PyObject_SetAttrString(exception.get(), "code", code.get());
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
-  } catch (const std::exception& e) {
+  } catch (const std::bad_alloc&) { PyErr_NoMemory(); } catch (const std::exception& e) {
     PyErr_SetString(PyExc_RuntimeError, e.what());
-  } catch (...) {
-    PyErr_SetString(PyExc_RuntimeError, "an exception that is no std::exception");
-  }
+  } catch (...) { PyErr_SetString(PyExc_RuntimeError, "an exception that is no std::exception"); }
 }
 
 }  // namespace oarlock::python

@@ -78,8 +78,9 @@ void add_tensor(Items& items, const Tensor& given, const Tensor& x, bool after_e
     int at = after_ellipsis ? x.rank() - axes_after - t.rank() : axes_before(items);
     for (int i = 0; i < t.rank(); ++i)
       if (at + i >= 0 && at + i < x.rank() && t.shape()(i) != x.shape()(at + i))
-        raise_index("index: a boolean array of shape " + to_string(t.shape()) + " stands at axis " + std::to_string(at) +
-                    " of a tensor of shape " + to_string(x.shape()) + ". Give one of the same sizes.");
+        raise_index("index: a boolean array of shape " + to_string(t.shape()) + " stands at axis " +
+                    std::to_string(at) + " of a tensor of shape " + to_string(x.shape()) +
+                    ". Give one of the same sizes.");
     return add_mask(items, t);
   }
   if (t.element_count() == 0 && t.dtype() == DType::f32) t = cast(t, DType::i64);  // []
@@ -121,11 +122,13 @@ Items parse(PyObject* key, const Tensor& x) {
       items.list.push_back({Item::integer, v});
     } else {
       if (PyFloat_Check(k) || PyUnicode_Check(k))
-        raise_index(std::string("index: a ") + Py_TYPE(k)->tp_name + " is no index. Give integers, slices, ..., None, or arrays of integers or bools.");
+        raise_index(std::string("index: a ") + Py_TYPE(k)->tp_name +
+                    " is no index. Give integers, slices, ..., None, or arrays of integers or bools.");
       int after = 0;
       for (Py_ssize_t j = i + 1; j < n; ++j) after += key_axes(PyTuple_GET_ITEM(key, j), &unknown);
       const Tensor* t = tensor_of(k);
-      add_tensor(items, t ? *t : tensor_from(k, DType::none, std::nullopt, Sharing::if_possible, "index"), x, seen, after);
+      add_tensor(items, t ? *t : tensor_from(k, DType::none, std::nullopt, Sharing::if_possible, "index"), x, seen,
+                 after);
     }
   }
   return items;
@@ -138,8 +141,8 @@ struct Advanced {
 };
 
 [[noreturn]] void out_of_bounds(int64_t i, int axis, int64_t n) {
-  raise_index("index: " + std::to_string(i) + " is out of bounds, axis " + std::to_string(axis) + " has " + std::to_string(n) +
-              " entries. Give " + std::to_string(-n) + " to " + std::to_string(n - 1) + ".");
+  raise_index("index: " + std::to_string(i) + " is out of bounds, axis " + std::to_string(axis) + " has " +
+              std::to_string(n) + " entries. Give " + std::to_string(-n) + " to " + std::to_string(n - 1) + ".");
 }
 
 // The view that everything but arrays says. flipped: axes of the result whose step is negative are walked forwards
@@ -148,8 +151,8 @@ Tensor basic(const Tensor& x, const Items& items, std::vector<Advanced>* out_adv
   int taken = 0;
   for (const Item& i : items.list) taken += i.axes();
   if (taken > x.rank())
-    raise_index("index: " + std::to_string(taken) + " axes are indexed, the tensor has " + std::to_string(x.rank()) + ": its shape is " +
-                to_string(x.shape()) + ". Give fewer indices.");
+    raise_index("index: " + std::to_string(taken) + " axes are indexed, the tensor has " + std::to_string(x.rank()) +
+                ": its shape is " + to_string(x.shape()) + ". Give fewer indices.");
   Shape starts, sizes, out;
   int64_t steps[kMaxRank];
   bool whole = true, same_rank = true;
@@ -230,7 +233,8 @@ void broadcast_into(Shape& all, const Shape& s) {
       Dim& d = all.d[all.rank - before.rank + i];
       if (d.n == 1) d = before[i];
       else if (before(i) != 1 && before(i) != d.n)
-        raise_index("index: arrays of shapes " + to_string(before) + " and " + to_string(s) + " do not broadcast. Give arrays of one shape.");
+        raise_index("index: arrays of shapes " + to_string(before) + " and " + to_string(s) +
+                    " do not broadcast. Give arrays of one shape.");
     }
     return;
   }
@@ -238,7 +242,8 @@ void broadcast_into(Shape& all, const Shape& s) {
     Dim& d = all.d[all.rank - s.rank + i];
     if (d.n == 1) d = s[i];
     else if (s(i) != 1 && s(i) != d.n)
-      raise_index("index: arrays of shapes " + to_string(before) + " and " + to_string(s) + " do not broadcast. Give arrays of one shape.");
+      raise_index("index: arrays of shapes " + to_string(before) + " and " + to_string(s) +
+                  " do not broadcast. Give arrays of one shape.");
   }
 }
 
@@ -288,7 +293,8 @@ Tensor select_arrays(const Tensor& v, const std::vector<Advanced>& advanced) {
   int64_t merged_count = 1;
   Shape rest;
   for (int i = 0; i < v.rank(); ++i)
-    if (std::find(order.begin(), order.begin() + std::ptrdiff_t(advanced.size()), i) == order.begin() + std::ptrdiff_t(advanced.size())) {
+    if (std::find(order.begin(), order.begin() + std::ptrdiff_t(advanced.size()), i) ==
+        order.begin() + std::ptrdiff_t(advanced.size())) {
       order.push_back(i);
       rest.push(v.shape()[i]);
     } else {
@@ -348,8 +354,8 @@ Tensor fitted(Tensor value, const Shape& shape) {
     fits = n == 1 || n == shape(shape.rank - value.rank() + i);
   }
   if (!fits)
-    raise_value("index: the value has shape " + to_string(value.shape()) + ", the places it is written to " + to_string(shape) +
-                ". Give one that broadcasts.");
+    raise_value("index: the value has shape " + to_string(value.shape()) + ", the places it is written to " +
+                to_string(shape) + ". Give one that broadcasts.");
   return value.shape() == shape ? value : expand(value, shape);
 }
 
@@ -429,7 +435,8 @@ int set_index(PyObject* self, PyObject* key, PyObject* given) noexcept {
     }
     Tensor all = reshape(arange(x.element_count()), x.shape());
     Tensor positions = select(all, items);
-    if (value.element_count() != 1 || value.rank() > positions.rank()) fitted(value, positions.shape());  // its error, if any
+    if (value.element_count() != 1 || value.rank() > positions.rank())
+      fitted(value, positions.shape());  // its error, if any
     if (positions.element_count() == 0) return 0;
     write(self, replaced(x, positions, value), "index");
     return 0;

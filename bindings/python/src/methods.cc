@@ -11,9 +11,7 @@ bool is_leaf(const Tensor& t) {
   try {
     Tensor(t).set_requires_grad(true);  // refused by what was computed
     return true;
-  } catch (const Error&) {
-    return false;
-  }
+  } catch (const Error&) { return false; }
 }
 
 namespace {
@@ -77,7 +75,8 @@ int set_grad(PyObject* s, PyObject* value, void*) {
   return guarded_int([&] {
     Tensor g;
     if (value && value != Py_None) {
-      if (!is_tensor(value)) raise_type(std::string("grad: a ") + Py_TYPE(value)->tp_name + " is no tensor. Give a tensor or None.");
+      if (!is_tensor(value))
+        raise_type(std::string("grad: a ") + Py_TYPE(value)->tp_name + " is no tensor. Give a tensor or None.");
       g = self_of(value);
     }
     Tensor(self_of(s)).set_grad(g);
@@ -135,7 +134,8 @@ PyObject* item(PyObject* s, PyObject*) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = self_of(s);
     if (t.element_count() != 1)
-      raise_value("item: the tensor has shape " + to_string(t.shape()) + ", not one element. Use tolist(), or an index.");
+      raise_value("item: the tensor has shape " + to_string(t.shape()) +
+                  ", not one element. Use tolist(), or an index.");
     DTypeSet set = set_of(t.dtype());
     if (set & kBool) return PyBool_FromLong(t.item_int() != 0);
     if (t.dtype() == DType::u64) return PyLong_FromUnsignedLongLong(uint64_t(t.item_int()));
@@ -164,7 +164,8 @@ PyObject* to(PyObject* s, PyObject* const* args, Py_ssize_t n, PyObject* names) 
       }
     };
     for (Py_ssize_t i = 0; i < n; ++i) apply(args[i], nullptr);
-    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i) apply(args[n + i], PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i)));
+    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i)
+      apply(args[n + i], PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i)));
     return wrap(t);
   });
 }
@@ -196,7 +197,8 @@ PyObject* deep_copy(PyObject* s, PyObject*) {
     const Tensor& t = self_of(s);
     Tensor c = t.detach().clone();
     if (t.requires_grad()) {
-      if (!is_leaf(t)) raise_value("deepcopy: the tensor was computed while gradients were recorded. Use detach() or clone().");
+      if (!is_leaf(t))
+        raise_value("deepcopy: the tensor was computed while gradients were recorded. Use detach() or clone().");
       c.set_requires_grad(true);
     }
     return wrap(c);
@@ -280,7 +282,8 @@ PyGetSetDef tensor_properties[] = {
 PyMethodDef tensor_methods[] = {
     {"tolist", to_list, METH_NOARGS, "The elements in nested lists of Python numbers. Waits for the device."},
     {"item", item, METH_NOARGS, "The one element as a Python number. Waits for the device."},
-    {"to", method(to), METH_FASTCALL | METH_KEYWORDS, "to(device_or_dtype)\n--\n\nThe same values on a device or in a dtype; itself if it is so already."},
+    {"to", method(to), METH_FASTCALL | METH_KEYWORDS,
+     "to(device_or_dtype)\n--\n\nThe same values on a device or in a dtype; itself if it is so already."},
     {"astype", as_dtype, METH_O, "astype(dtype)\n--\n\nThe same values in a dtype."},
     {"type", as_dtype, METH_O, "type(dtype)\n--\n\nThe same values in a dtype."},
     {"float", as<DType::f32>, METH_NOARGS, "As float32."},
@@ -300,7 +303,8 @@ PyMethodDef tensor_methods[] = {
     {"dim", dim, METH_NOARGS, "Number of axes."},
     {"numel", numel, METH_NOARGS, "Number of elements."},
     {"data_ptr", data_pointer, METH_NOARGS, "Address of the first element, in host memory."},
-    {"requires_grad_", method(requires_grad_), METH_FASTCALL, "requires_grad_(on=True)\n--\n\nSets requires_grad and gives the tensor."},
+    {"requires_grad_", method(requires_grad_), METH_FASTCALL,
+     "requires_grad_(on=True)\n--\n\nSets requires_grad and gives the tensor."},
     {"copy_", copy_, METH_O, "copy_(value)\n--\n\nWrites value, broadcast and cast, into the elements."},
     {"__dlpack__", method(dlpack), METH_FASTCALL | METH_KEYWORDS, "A DLPack capsule that shares the elements."},
     {"__dlpack_device__", dlpack_place, METH_NOARGS, "DLPack's (type, number) of the device."},

@@ -14,9 +14,7 @@ NB_MODULE(_core, m) {
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);
-    } catch (const oarlock::Error&) {
-      set_error();
-    } catch (const Raised&) {
+    } catch (const oarlock::Error&) { set_error(); } catch (const Raised&) {
     }
   });
   try {
@@ -25,9 +23,7 @@ NB_MODULE(_core, m) {
     add_tensor_type(m.ptr());
     add_ops(m.ptr());
     add_creation(m.ptr());
-  } catch (const Raised&) {
-    throw nb::python_error();
-  }
+  } catch (const Raised&) { throw nb::python_error(); }
   bind_device(m);
   bind_autograd(m);
   bind_settings(m);

@@ -33,7 +33,8 @@ double real_from(PyObject* o, const char* where, const char* what) {
 void integers_from(PyObject* o, std::vector<int64_t>& out, const char* where, const char* what) {
   if (PyIndex_Check(o) && !is_tensor(o)) return out.push_back(integer_from(o, where, what));
   if (PyUnicode_Check(o) || PyBytes_Check(o) || !PySequence_Check(o))
-    raise_type(std::string(where) + ": " + what + " is a " + Py_TYPE(o)->tp_name + ". Give an integer or a tuple of integers.");
+    raise_type(std::string(where) + ": " + what + " is a " + Py_TYPE(o)->tp_name +
+               ". Give an integer or a tuple of integers.");
   Ref list = checked(PySequence_Fast(o, "not a sequence"));
   Py_ssize_t n = PySequence_Fast_GET_SIZE(list.get());
   for (Py_ssize_t i = 0; i < n; ++i) out.push_back(integer_from(PySequence_Fast_GET_ITEM(list.get(), i), where, what));
@@ -84,7 +85,8 @@ Tensor alone(PyObject* o, DType t, Device device) {
     int64_t v;
     if (!fits(t, o, &v))
       raise(PyExc_OverflowError, "the integer " + std::string(PyUnicode_AsUTF8(checked(PyObject_Str(o)).get())) +
-                                     " does not fit in " + python_name(t) + ". Give a smaller number, or cast the tensor.");
+                                     " does not fit in " + python_name(t) +
+                                     ". Give a smaller number, or cast the tensor.");
     // Little-endian: the low bytes of v are the element.
     made = Tensor::from_host(&v, Shape(), t, device);
     return made;

@@ -56,9 +56,7 @@ struct TensorObject {
 extern PyTypeObject* tensor_type;
 void add_tensor_type(PyObject* module);
 
-inline bool is_tensor(PyObject* o) {
-  return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type);
-}
+inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type); }
 // Null if o is no tensor.
 inline const Tensor* tensor_of(PyObject* o) {
   return is_tensor(o) ? &reinterpret_cast<TensorObject*>(o)->value : nullptr;

@@ -43,7 +43,7 @@ struct Attributes {
     const char *where = op.name.c_str(), *what = a.name.c_str();
     oar_attr_t out{};
     out.is_set = 1;
-    if (a.kind == "integers" || a.kind == "dims" || a.kind == "axes" ) {
+    if (a.kind == "integers" || a.kind == "dims" || a.kind == "axes") {
       integers_from(v, integers.emplace_back(), where, what);
       out.type = OAR_ATTR_INTS;
       out.count = integers.back().size();
@@ -79,7 +79,8 @@ struct Attributes {
 std::vector<Tensor> operands(const nb::args& args, const char* where) {
   std::vector<Tensor> list;
   for (nb::handle h : args)
-    list.push_back(h.is_none() ? Tensor() : tensor_from(h.ptr(), DType::none, std::nullopt, Sharing::if_possible, where));
+    list.push_back(h.is_none() ? Tensor()
+                               : tensor_from(h.ptr(), DType::none, std::nullopt, Sharing::if_possible, where));
   return list;
 }
 
@@ -124,7 +125,8 @@ void bind_op_table(nb::module_& m) {
       .def_ro("outputs", &OpInfo::outputs)
       .def_ro("types", &OpInfo::types)
       .def_ro("attributes", &OpInfo::attributes)
-      .def("__repr__", [](const OpInfo& o) { return "OpInfo('" + o.name + "', version " + std::to_string(o.version) + ")"; });
+      .def("__repr__",
+           [](const OpInfo& o) { return "OpInfo('" + o.name + "', version " + std::to_string(o.version) + ")"; });
   nb::class_<Candidate>(m, "Candidate", "A kernel that was asked to take a call, and its answer.")
       .def_ro("plugin", &Candidate::plugin)
       .def_ro("kernel", &Candidate::kernel)
@@ -132,31 +134,42 @@ void bind_op_table(nb::module_& m) {
       .def_ro("chosen", &Candidate::chosen)
       .def_ro("reason", &Candidate::reason)
       .def("__repr__", [](const Candidate& c) {
-        return "Candidate(" + c.plugin + ": " + c.kernel + (c.chosen ? ", chosen" : c.reason.empty() ? "" : ", refused: " + c.reason) + ")";
+        return "Candidate(" + c.plugin + ": " + c.kernel +
+               (c.chosen           ? ", chosen"
+                : c.reason.empty() ? ""
+                                   : ", refused: " + c.reason) +
+               ")";
       });
   m.def("op_names", &op_names, "The names of all ops.");
   m.def("op_info", &op_info, nb::arg("name"), nb::rv_policy::reference, "What the op table says of an op.");
-  m.def("explain", [](std::string_view name, nb::args inputs, nb::kwargs attributes) {
-    const OpInfo& op = op_info(name);
-    std::vector<Tensor> list = operands(inputs, op.name.c_str());
-    Attributes attrs(op, attributes);
-    return explain(name, list, attrs.list);
-  }, nb::arg("name"), nb::arg("inputs"), nb::arg("attributes"),
-        "Which kernel a call would take and why the others refused; nothing runs. Attributes by their names in the op table.");
-  m.def("call_op", [](std::string_view name, nb::args inputs, nb::kwargs attributes) {
-    const OpInfo& op = op_info(name);
-    std::vector<Tensor> list = operands(inputs, op.name.c_str());
-    Attributes attrs(op, attributes);
-    std::vector<Tensor> out;
-    {
-      nb::gil_scoped_release unlocked;
-      out = call_op(name, list, attrs.list);
-    }
-    nb::list outs;
-    for (Tensor& t : out) outs.append(nb::cast(t));
-    return nb::tuple(outs);
-  }, nb::arg("name"), nb::arg("inputs"), nb::arg("attributes"),
-        "Calls any op by name, plugins' own included; gives a tuple.");
+  m.def(
+      "explain",
+      [](std::string_view name, nb::args inputs, nb::kwargs attributes) {
+        const OpInfo& op = op_info(name);
+        std::vector<Tensor> list = operands(inputs, op.name.c_str());
+        Attributes attrs(op, attributes);
+        return explain(name, list, attrs.list);
+      },
+      nb::arg("name"), nb::arg("inputs"), nb::arg("attributes"),
+      "Which kernel a call would take and why the others refused; nothing runs. Attributes by their names in the op "
+      "table.");
+  m.def(
+      "call_op",
+      [](std::string_view name, nb::args inputs, nb::kwargs attributes) {
+        const OpInfo& op = op_info(name);
+        std::vector<Tensor> list = operands(inputs, op.name.c_str());
+        Attributes attrs(op, attributes);
+        std::vector<Tensor> out;
+        {
+          nb::gil_scoped_release unlocked;
+          out = call_op(name, list, attrs.list);
+        }
+        nb::list outs;
+        for (Tensor& t : out) outs.append(nb::cast(t));
+        return nb::tuple(outs);
+      },
+      nb::arg("name"), nb::arg("inputs"), nb::arg("attributes"),
+      "Calls any op by name, plugins' own included; gives a tuple.");
 }
 
 }  // namespace oarlock::python

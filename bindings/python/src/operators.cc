@@ -5,12 +5,36 @@
 namespace oarlock::python {
 namespace {
 
-enum Op { kAdd, kSubtract, kMultiply, kDivide, kFloorDivide, kRemainder, kPower, kMatmul, kAnd, kOr, kXor, kLeft, kRight, kOps };
+enum Op {
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kFloorDivide,
+  kRemainder,
+  kPower,
+  kMatmul,
+  kAnd,
+  kOr,
+  kXor,
+  kLeft,
+  kRight,
+  kOps
+};
 constexpr const char* kNames[][2] = {  // what the op table may call them
-    {"add", nullptr},          {"subtract", nullptr},  {"multiply", nullptr},    {"divide", nullptr},
-    {"floor_divide", nullptr}, {"remainder", "mod"},   {"power", "pow"},         {"matmul", nullptr},
-    {"bitwise_and", "logical_and"}, {"bitwise_or", "logical_or"}, {"bitwise_xor", "logical_xor"},
-    {"bitwise_left_shift", "shift_left"},  {"bitwise_right_shift", "shift_right"}};
+    {"add", nullptr},
+    {"subtract", nullptr},
+    {"multiply", nullptr},
+    {"divide", nullptr},
+    {"floor_divide", nullptr},
+    {"remainder", "mod"},
+    {"power", "pow"},
+    {"matmul", nullptr},
+    {"bitwise_and", "logical_and"},
+    {"bitwise_or", "logical_or"},
+    {"bitwise_xor", "logical_xor"},
+    {"bitwise_left_shift", "shift_left"},
+    {"bitwise_right_shift", "shift_right"}};
 Binary functions[kOps];
 Binary booleans[kOps];  // of & | ^ between bools, where the table keeps those apart
 
@@ -115,13 +139,16 @@ PyObject* itself(PyObject* self) {
 }
 PyObject* absolute(PyObject* self) {
   Unary f = unary_op("abs");
-  return unary(self, f ? f : [](const Tensor& x) { return maximum(x, negative(x)); });
+  return unary(
+      self, f ? f : [](const Tensor& x) { return maximum(x, negative(x)); });
 }
 PyObject* invert(PyObject* self) {
   bool boolean = tensor_of(self)->dtype() == DType::boolean;
   Unary f = unary_op(boolean ? "logical_not" : "bitwise_invert");
-  if (!f && boolean) f = [](const Tensor& x) { return equal(cast(x, DType::u8), Tensor::scalar(0, DType::u8).to(x.device())); };
-  if (!f && !(set_of(tensor_of(self)->dtype()) & kInt)) return guarded([]() -> PyObject* { raise_type("~: expects bools or integers. Cast first."); });
+  if (!f && boolean)
+    f = [](const Tensor& x) { return equal(cast(x, DType::u8), Tensor::scalar(0, DType::u8).to(x.device())); };
+  if (!f && !(set_of(tensor_of(self)->dtype()) & kInt))
+    return guarded([]() -> PyObject* { raise_type("~: expects bools or integers. Cast first."); });
   if (!f) f = [](const Tensor& x) { return subtract(negative(x), Tensor::scalar(1, x.dtype()).to(x.device())); };
   return unary(self, f);
 }
@@ -130,7 +157,8 @@ PyObject* invert(PyObject* self) {
 const Tensor& single(PyObject* self, const char* where) {
   const Tensor& t = *tensor_of(self);
   if (t.element_count() != 1)
-    raise_value(std::string(where) + ": the tensor has shape " + to_string(t.shape()) + ", not one element. Use any(), all(), or an index.");
+    raise_value(std::string(where) + ": the tensor has shape " + to_string(t.shape()) +
+                ", not one element. Use any(), all(), or an index.");
   return t;
 }
 int truth(PyObject* self) {
@@ -226,11 +254,13 @@ void write(PyObject* self, const Tensor& value, const char* where) {
     return assign(x, value);
   }
   if (object.is_view)
-    raise(PyExc_RuntimeError, std::string(where) + ": a view is written to while gradients are recorded, which its base would not "
-                                                   "see. Write to the base by one index, x[i, j] = v, or under oarlock.no_grad().");
+    raise(PyExc_RuntimeError, std::string(where) +
+                                  ": a view is written to while gradients are recorded, which its base would not "
+                                  "see. Write to the base by one index, x[i, j] = v, or under oarlock.no_grad().");
   if (x.requires_grad() && is_leaf(x))
-    raise(PyExc_RuntimeError, std::string(where) + ": a leaf that requires a gradient is written to while gradients are recorded. "
-                                                   "Do it under oarlock.no_grad(), or on a copy.");
+    raise(PyExc_RuntimeError, std::string(where) +
+                                  ": a leaf that requires a gradient is written to while gradients are recorded. "
+                                  "Do it under oarlock.no_grad(), or on a copy.");
   object.value = value;
 }
 

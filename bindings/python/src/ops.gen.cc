@@ -6,6 +6,151 @@
 namespace oarlock::python {
 namespace {
 
+const Parameter parameters_abs[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_abs(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::abs(p0));
+}
+const Function f_abs{"abs", parameters_abs, 1, run_abs, nullptr, 1, nullptr};
+PyObject* call_abs(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_abs, nullptr, args, n, names);
+}
+PyObject* method_abs(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_abs, self, args, n, names);
+}
+
+const Parameter parameters_accumulate[] = {
+    {"target", Kind::tensor, true, 0, DType::none},
+    {"value", Kind::tensor, true, 0, DType::none}};
+void run_accumulate(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  oarlock::accumulate(p0, p1);
+}
+const Function f_accumulate{"accumulate", parameters_accumulate, 2, run_accumulate, nullptr, 0, nullptr};
+PyObject* call_accumulate(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_accumulate, nullptr, args, n, names);
+}
+
+const Parameter parameters_acos[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_acos(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::acos(p0));
+}
+const Function f_acos{"acos", parameters_acos, 1, run_acos, nullptr, 1, nullptr};
+PyObject* call_acos(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_acos, nullptr, args, n, names);
+}
+PyObject* method_acos(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_acos, self, args, n, names);
+}
+
+const Parameter parameters_acosh[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_acosh(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::acosh(p0));
+}
+const Function f_acosh{"acosh", parameters_acosh, 1, run_acosh, nullptr, 1, nullptr};
+PyObject* call_acosh(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_acosh, nullptr, args, n, names);
+}
+PyObject* method_acosh(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_acosh, self, args, n, names);
+}
+
+const Parameter parameters_adagrad_update[] = {
+    {"parameter", Kind::tensor, true, 0, DType::none},
+    {"gradient", Kind::tensor, true, 0, DType::none},
+    {"sum", Kind::tensor, true, 1, DType::none},
+    {"rate", Kind::tensor, true, -1, DType::f64},
+    {"epsilon", Kind::real, false},
+    {"weight_decay", Kind::real, false}};
+void run_adagrad_update(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  const Tensor& p3 = a.tensor(3);
+  double p4 = a.real(4, 1e-10);
+  double p5 = a.real(5, 0);
+  a.begin();
+  oarlock::adagrad_update(p0, p1, p2, p3, p4, p5);
+}
+const Function f_adagrad_update{"adagrad_update", parameters_adagrad_update, 6, run_adagrad_update, nullptr, 0, nullptr};
+PyObject* call_adagrad_update(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_adagrad_update, nullptr, args, n, names);
+}
+
+const Parameter parameters_adam_update[] = {
+    {"parameter", Kind::tensor, true, 0, DType::none},
+    {"gradient", Kind::tensor, true, 0, DType::none},
+    {"first", Kind::tensor, true, 1, DType::none},
+    {"second", Kind::tensor, true, 1, DType::none},
+    {"rate", Kind::tensor, true, -1, DType::f64},
+    {"step", Kind::tensor, true, -1, DType::i64},
+    {"greatest", Kind::tensor, false, 1, DType::none},
+    {"beta1", Kind::real, false},
+    {"beta2", Kind::real, false},
+    {"epsilon", Kind::real, false},
+    {"weight_decay", Kind::real, false}};
+void run_adam_update(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  const Tensor& p3 = a.tensor(3);
+  const Tensor& p4 = a.tensor(4);
+  const Tensor& p5 = a.tensor(5);
+  const Tensor& p6 = a.tensor(6);
+  double p7 = a.real(7, 0.9);
+  double p8 = a.real(8, 0.999);
+  double p9 = a.real(9, 1e-08);
+  double p10 = a.real(10, 0);
+  a.begin();
+  oarlock::adam_update(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10);
+}
+const Function f_adam_update{"adam_update", parameters_adam_update, 11, run_adam_update, nullptr, 0, nullptr};
+PyObject* call_adam_update(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_adam_update, nullptr, args, n, names);
+}
+
+const Parameter parameters_adamw_update[] = {
+    {"parameter", Kind::tensor, true, 0, DType::none},
+    {"gradient", Kind::tensor, true, 0, DType::none},
+    {"first", Kind::tensor, true, 1, DType::none},
+    {"second", Kind::tensor, true, 1, DType::none},
+    {"rate", Kind::tensor, true, -1, DType::f64},
+    {"step", Kind::tensor, true, -1, DType::i64},
+    {"greatest", Kind::tensor, false, 1, DType::none},
+    {"beta1", Kind::real, false},
+    {"beta2", Kind::real, false},
+    {"epsilon", Kind::real, false},
+    {"weight_decay", Kind::real, false}};
+void run_adamw_update(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  const Tensor& p3 = a.tensor(3);
+  const Tensor& p4 = a.tensor(4);
+  const Tensor& p5 = a.tensor(5);
+  const Tensor& p6 = a.tensor(6);
+  double p7 = a.real(7, 0.9);
+  double p8 = a.real(8, 0.999);
+  double p9 = a.real(9, 1e-08);
+  double p10 = a.real(10, 0.01);
+  a.begin();
+  oarlock::adamw_update(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10);
+}
+const Function f_adamw_update{"adamw_update", parameters_adamw_update, 11, run_adamw_update, nullptr, 0, nullptr};
+PyObject* call_adamw_update(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_adamw_update, nullptr, args, n, names);
+}
+
 const Parameter parameters_add[] = {
     {"a", Kind::tensor, true, 0, DType::none},
     {"b", Kind::tensor, true, 0, DType::none}};
@@ -23,6 +168,44 @@ PyObject* method_add(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObje
   return invoke(f_add, self, args, n, names);
 }
 
+const Parameter parameters_all[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axes, false},
+    {"keepdims", Kind::flag, false}};
+void run_all(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Integers p1 = a.integers(1);
+  bool p2 = a.flag(2, false);
+  a.begin();
+  a.give(oarlock::all(p0, p1, p2));
+}
+const Function f_all{"all", parameters_all, 3, run_all, nullptr, 1, nullptr};
+PyObject* call_all(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_all, nullptr, args, n, names);
+}
+PyObject* method_all(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_all, self, args, n, names);
+}
+
+const Parameter parameters_any[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axes, false},
+    {"keepdims", Kind::flag, false}};
+void run_any(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Integers p1 = a.integers(1);
+  bool p2 = a.flag(2, false);
+  a.begin();
+  a.give(oarlock::any(p0, p1, p2));
+}
+const Function f_any{"any", parameters_any, 3, run_any, nullptr, 1, nullptr};
+PyObject* call_any(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_any, nullptr, args, n, names);
+}
+PyObject* method_any(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_any, self, args, n, names);
+}
+
 const Parameter parameters_arange[] = {
     {"length", Kind::dim, true},
     {"dtype", Kind::dtype, false}};
@@ -37,6 +220,93 @@ PyObject* call_arange(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* 
   return invoke(f_arange, nullptr, args, n, names);
 }
 
+const Parameter parameters_argmax[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axis, false},
+    {"keepdims", Kind::flag, false}};
+void run_argmax(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  auto p1 = a.maybe_integer(1);
+  bool p2 = a.flag(2, false);
+  a.begin();
+  a.give(oarlock::argmax(p0, p1, p2));
+}
+const Function f_argmax{"argmax", parameters_argmax, 3, run_argmax, nullptr, 1, nullptr};
+PyObject* call_argmax(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_argmax, nullptr, args, n, names);
+}
+PyObject* method_argmax(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_argmax, self, args, n, names);
+}
+
+const Parameter parameters_argmin[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axis, false},
+    {"keepdims", Kind::flag, false}};
+void run_argmin(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  auto p1 = a.maybe_integer(1);
+  bool p2 = a.flag(2, false);
+  a.begin();
+  a.give(oarlock::argmin(p0, p1, p2));
+}
+const Function f_argmin{"argmin", parameters_argmin, 3, run_argmin, nullptr, 1, nullptr};
+PyObject* call_argmin(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_argmin, nullptr, args, n, names);
+}
+PyObject* method_argmin(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_argmin, self, args, n, names);
+}
+
+const Parameter parameters_argsort[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axis, false},
+    {"descending", Kind::flag, false}};
+void run_argsort(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1, -1);
+  bool p2 = a.flag(2, false);
+  a.begin();
+  a.give(oarlock::argsort(p0, p1, p2));
+}
+const Function f_argsort{"argsort", parameters_argsort, 3, run_argsort, nullptr, 1, nullptr};
+PyObject* call_argsort(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_argsort, nullptr, args, n, names);
+}
+PyObject* method_argsort(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_argsort, self, args, n, names);
+}
+
+const Parameter parameters_asin[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_asin(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::asin(p0));
+}
+const Function f_asin{"asin", parameters_asin, 1, run_asin, nullptr, 1, nullptr};
+PyObject* call_asin(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_asin, nullptr, args, n, names);
+}
+PyObject* method_asin(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_asin, self, args, n, names);
+}
+
+const Parameter parameters_asinh[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_asinh(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::asinh(p0));
+}
+const Function f_asinh{"asinh", parameters_asinh, 1, run_asinh, nullptr, 1, nullptr};
+PyObject* call_asinh(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_asinh, nullptr, args, n, names);
+}
+PyObject* method_asinh(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_asinh, self, args, n, names);
+}
+
 const Parameter parameters_assign[] = {
     {"target", Kind::tensor, true, 0, DType::none},
     {"value", Kind::tensor, true, 0, DType::none}};
@@ -49,6 +319,53 @@ void run_assign(Arguments& a) {
 const Function f_assign{"assign", parameters_assign, 2, run_assign, nullptr, 0, nullptr};
 PyObject* call_assign(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_assign, nullptr, args, n, names);
+}
+
+const Parameter parameters_atan[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_atan(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::atan(p0));
+}
+const Function f_atan{"atan", parameters_atan, 1, run_atan, nullptr, 1, nullptr};
+PyObject* call_atan(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_atan, nullptr, args, n, names);
+}
+PyObject* method_atan(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_atan, self, args, n, names);
+}
+
+const Parameter parameters_atan2[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_atan2(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::atan2(p0, p1));
+}
+const Function f_atan2{"atan2", parameters_atan2, 2, run_atan2, nullptr, 1, nullptr};
+PyObject* call_atan2(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_atan2, nullptr, args, n, names);
+}
+PyObject* method_atan2(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_atan2, self, args, n, names);
+}
+
+const Parameter parameters_atanh[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_atanh(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::atanh(p0));
+}
+const Function f_atanh{"atanh", parameters_atanh, 1, run_atanh, nullptr, 1, nullptr};
+PyObject* call_atanh(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_atanh, nullptr, args, n, names);
+}
+PyObject* method_atanh(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_atanh, self, args, n, names);
 }
 
 const Parameter parameters_avg_pool[] = {
@@ -169,6 +486,146 @@ PyObject* method_batch_norm_gradient(PyObject* self, PyObject* const* args, Py_s
   return invoke(f_batch_norm_gradient, self, args, n, names);
 }
 
+const Parameter parameters_bernoulli[] = {
+    {"p", Kind::tensor, true, 0, DType::none},
+    {"seed", Kind::tensor, true, -1, DType::i64},
+    {"dtype", Kind::dtype, false}};
+void run_bernoulli(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  DType p2 = a.dtype(2, DType::boolean);
+  a.begin();
+  a.give(oarlock::bernoulli(p0, p1, p2));
+}
+const Function f_bernoulli{"bernoulli", parameters_bernoulli, 3, run_bernoulli, nullptr, 1, nullptr};
+PyObject* call_bernoulli(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_bernoulli, nullptr, args, n, names);
+}
+PyObject* method_bernoulli(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_bernoulli, self, args, n, names);
+}
+
+const Parameter parameters_bincount[] = {
+    {"index", Kind::tensor, true, 0, DType::none},
+    {"length", Kind::dim, true},
+    {"weights", Kind::tensor, false, 1, DType::none},
+    {"dtype", Kind::dtype, false}};
+void run_bincount(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1);
+  const Tensor& p2 = a.tensor(2);
+  DType p3 = a.dtype(3, DType::i64);
+  a.begin();
+  a.give(oarlock::bincount(p0, p1, p2, p3));
+}
+const Function f_bincount{"bincount", parameters_bincount, 4, run_bincount, nullptr, 1, nullptr};
+PyObject* call_bincount(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_bincount, nullptr, args, n, names);
+}
+PyObject* method_bincount(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_bincount, self, args, n, names);
+}
+
+const Parameter parameters_bitwise_and[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_bitwise_and(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::bitwise_and(p0, p1));
+}
+const Function f_bitwise_and{"bitwise_and", parameters_bitwise_and, 2, run_bitwise_and, nullptr, 1, nullptr};
+PyObject* call_bitwise_and(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_bitwise_and, nullptr, args, n, names);
+}
+PyObject* method_bitwise_and(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_bitwise_and, self, args, n, names);
+}
+
+const Parameter parameters_bitwise_invert[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_bitwise_invert(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::bitwise_invert(p0));
+}
+const Function f_bitwise_invert{"bitwise_invert", parameters_bitwise_invert, 1, run_bitwise_invert, nullptr, 1, nullptr};
+PyObject* call_bitwise_invert(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_bitwise_invert, nullptr, args, n, names);
+}
+PyObject* method_bitwise_invert(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_bitwise_invert, self, args, n, names);
+}
+
+const Parameter parameters_bitwise_left_shift[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_bitwise_left_shift(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::bitwise_left_shift(p0, p1));
+}
+const Function f_bitwise_left_shift{"bitwise_left_shift", parameters_bitwise_left_shift, 2, run_bitwise_left_shift, nullptr, 1, nullptr};
+PyObject* call_bitwise_left_shift(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_bitwise_left_shift, nullptr, args, n, names);
+}
+PyObject* method_bitwise_left_shift(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_bitwise_left_shift, self, args, n, names);
+}
+
+const Parameter parameters_bitwise_or[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_bitwise_or(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::bitwise_or(p0, p1));
+}
+const Function f_bitwise_or{"bitwise_or", parameters_bitwise_or, 2, run_bitwise_or, nullptr, 1, nullptr};
+PyObject* call_bitwise_or(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_bitwise_or, nullptr, args, n, names);
+}
+PyObject* method_bitwise_or(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_bitwise_or, self, args, n, names);
+}
+
+const Parameter parameters_bitwise_right_shift[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_bitwise_right_shift(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::bitwise_right_shift(p0, p1));
+}
+const Function f_bitwise_right_shift{"bitwise_right_shift", parameters_bitwise_right_shift, 2, run_bitwise_right_shift, nullptr, 1, nullptr};
+PyObject* call_bitwise_right_shift(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_bitwise_right_shift, nullptr, args, n, names);
+}
+PyObject* method_bitwise_right_shift(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_bitwise_right_shift, self, args, n, names);
+}
+
+const Parameter parameters_bitwise_xor[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_bitwise_xor(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::bitwise_xor(p0, p1));
+}
+const Function f_bitwise_xor{"bitwise_xor", parameters_bitwise_xor, 2, run_bitwise_xor, nullptr, 1, nullptr};
+PyObject* call_bitwise_xor(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_bitwise_xor, nullptr, args, n, names);
+}
+PyObject* method_bitwise_xor(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_bitwise_xor, self, args, n, names);
+}
+
 const Parameter parameters_cast[] = {
     {"x", Kind::tensor, true, 0, DType::none},
     {"dtype", Kind::dtype, true}};
@@ -184,6 +641,59 @@ PyObject* call_cast(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* na
 }
 PyObject* method_cast(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_cast, self, args, n, names);
+}
+
+const Parameter parameters_ceil[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_ceil(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::ceil(p0));
+}
+const Function f_ceil{"ceil", parameters_ceil, 1, run_ceil, nullptr, 1, nullptr};
+PyObject* call_ceil(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_ceil, nullptr, args, n, names);
+}
+PyObject* method_ceil(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_ceil, self, args, n, names);
+}
+
+const Parameter parameters_chunk[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"parts", Kind::integer, true},
+    {"axis", Kind::axis, false}};
+void run_chunk(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1);
+  int64_t p2 = a.integer(2, 0);
+  a.begin();
+  a.give(oarlock::chunk(p0, p1, p2));
+}
+const Function f_chunk{"chunk", parameters_chunk, 3, run_chunk, nullptr, -1, nullptr};
+PyObject* call_chunk(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_chunk, nullptr, args, n, names);
+}
+PyObject* method_chunk(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_chunk, self, args, n, names);
+}
+
+const Parameter parameters_clip[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"min", Kind::tensor, false, 0, DType::none},
+    {"max", Kind::tensor, false, 0, DType::none}};
+void run_clip(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  a.begin();
+  a.give(oarlock::clip(p0, p1, p2));
+}
+const Function f_clip{"clip", parameters_clip, 3, run_clip, nullptr, 1, nullptr};
+PyObject* call_clip(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_clip, nullptr, args, n, names);
+}
+PyObject* method_clip(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_clip, self, args, n, names);
 }
 
 const Parameter parameters_concat[] = {
@@ -296,6 +806,72 @@ PyObject* method_copy(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
   return invoke(f_copy, self, args, n, names);
 }
 
+const Parameter parameters_copysign[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_copysign(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::copysign(p0, p1));
+}
+const Function f_copysign{"copysign", parameters_copysign, 2, run_copysign, nullptr, 1, nullptr};
+PyObject* call_copysign(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_copysign, nullptr, args, n, names);
+}
+PyObject* method_copysign(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_copysign, self, args, n, names);
+}
+
+const Parameter parameters_cos[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_cos(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::cos(p0));
+}
+const Function f_cos{"cos", parameters_cos, 1, run_cos, nullptr, 1, nullptr};
+PyObject* call_cos(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_cos, nullptr, args, n, names);
+}
+PyObject* method_cos(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_cos, self, args, n, names);
+}
+
+const Parameter parameters_cosh[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_cosh(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::cosh(p0));
+}
+const Function f_cosh{"cosh", parameters_cosh, 1, run_cosh, nullptr, 1, nullptr};
+PyObject* call_cosh(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_cosh, nullptr, args, n, names);
+}
+PyObject* method_cosh(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_cosh, self, args, n, names);
+}
+
+const Parameter parameters_count_nonzero[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axes, false},
+    {"keepdims", Kind::flag, false}};
+void run_count_nonzero(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Integers p1 = a.integers(1);
+  bool p2 = a.flag(2, false);
+  a.begin();
+  a.give(oarlock::count_nonzero(p0, p1, p2));
+}
+const Function f_count_nonzero{"count_nonzero", parameters_count_nonzero, 3, run_count_nonzero, nullptr, 1, nullptr};
+PyObject* call_count_nonzero(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_count_nonzero, nullptr, args, n, names);
+}
+PyObject* method_count_nonzero(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_count_nonzero, self, args, n, names);
+}
+
 const Parameter parameters_cross_entropy[] = {
     {"logits", Kind::tensor, true, 0, DType::none},
     {"labels", Kind::tensor, true, 1, DType::none}};
@@ -311,6 +887,85 @@ PyObject* call_cross_entropy(PyObject*, PyObject* const* args, Py_ssize_t n, PyO
 }
 PyObject* method_cross_entropy(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_cross_entropy, self, args, n, names);
+}
+
+const Parameter parameters_cumsum[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axis, false},
+    {"exclusive", Kind::flag, false},
+    {"reverse", Kind::flag, false}};
+void run_cumsum(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1, -1);
+  bool p2 = a.flag(2, false);
+  bool p3 = a.flag(3, false);
+  a.begin();
+  a.give(oarlock::cumsum(p0, p1, p2, p3));
+}
+const Function f_cumsum{"cumsum", parameters_cumsum, 4, run_cumsum, nullptr, 1, nullptr};
+PyObject* call_cumsum(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_cumsum, nullptr, args, n, names);
+}
+PyObject* method_cumsum(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_cumsum, self, args, n, names);
+}
+
+const Parameter parameters_cumulative_max[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axis, false}};
+const char* const outputs_cumulative_max[] = {"values", "indices"};
+void run_cumulative_max(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1, -1);
+  a.begin();
+  auto r = oarlock::cumulative_max(p0, p1);
+  a.give(std::move(r.values));
+  a.give(std::move(r.indices));
+}
+const Function f_cumulative_max{"cumulative_max", parameters_cumulative_max, 2, run_cumulative_max, outputs_cumulative_max, 2, "CumulativeMaxResult"};
+PyObject* call_cumulative_max(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_cumulative_max, nullptr, args, n, names);
+}
+PyObject* method_cumulative_max(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_cumulative_max, self, args, n, names);
+}
+
+const Parameter parameters_cumulative_product[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axis, false},
+    {"exclusive", Kind::flag, false},
+    {"reverse", Kind::flag, false}};
+void run_cumulative_product(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1, -1);
+  bool p2 = a.flag(2, false);
+  bool p3 = a.flag(3, false);
+  a.begin();
+  a.give(oarlock::cumulative_product(p0, p1, p2, p3));
+}
+const Function f_cumulative_product{"cumulative_product", parameters_cumulative_product, 4, run_cumulative_product, nullptr, 1, nullptr};
+PyObject* call_cumulative_product(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_cumulative_product, nullptr, args, n, names);
+}
+PyObject* method_cumulative_product(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_cumulative_product, self, args, n, names);
+}
+
+const Parameter parameters_diag[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"offset", Kind::integer, false}};
+void run_diag(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1, 0);
+  a.begin();
+  a.give(oarlock::diag(p0, p1));
+}
+const Function f_diag{"diag", parameters_diag, 2, run_diag, nullptr, 1, nullptr};
+PyObject* call_diag(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_diag, nullptr, args, n, names);
+}
+PyObject* method_diag(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_diag, self, args, n, names);
 }
 
 const Parameter parameters_diagonal[] = {
@@ -332,6 +987,21 @@ PyObject* call_diagonal(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject
 }
 PyObject* method_diagonal(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_diagonal, self, args, n, names);
+}
+
+const Parameter parameters_digamma[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_digamma(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::digamma(p0));
+}
+const Function f_digamma{"digamma", parameters_digamma, 1, run_digamma, nullptr, 1, nullptr};
+PyObject* call_digamma(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_digamma, nullptr, args, n, names);
+}
+PyObject* method_digamma(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_digamma, self, args, n, names);
 }
 
 const Parameter parameters_dim_value[] = {
@@ -416,6 +1086,21 @@ PyObject* method_erf(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObje
   return invoke(f_erf, self, args, n, names);
 }
 
+const Parameter parameters_erf_inverse[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_erf_inverse(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::erf_inverse(p0));
+}
+const Function f_erf_inverse{"erf_inverse", parameters_erf_inverse, 1, run_erf_inverse, nullptr, 1, nullptr};
+PyObject* call_erf_inverse(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_erf_inverse, nullptr, args, n, names);
+}
+PyObject* method_erf_inverse(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_erf_inverse, self, args, n, names);
+}
+
 const Parameter parameters_exp[] = {
     {"x", Kind::tensor, true, 0, DType::none}};
 void run_exp(Arguments& a) {
@@ -429,6 +1114,21 @@ PyObject* call_exp(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* nam
 }
 PyObject* method_exp(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_exp, self, args, n, names);
+}
+
+const Parameter parameters_exp2[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_exp2(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::exp2(p0));
+}
+const Function f_exp2{"exp2", parameters_exp2, 1, run_exp2, nullptr, 1, nullptr};
+PyObject* call_exp2(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_exp2, nullptr, args, n, names);
+}
+PyObject* method_exp2(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_exp2, self, args, n, names);
 }
 
 const Parameter parameters_expand[] = {
@@ -446,6 +1146,124 @@ PyObject* call_expand(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* 
 }
 PyObject* method_expand(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_expand, self, args, n, names);
+}
+
+const Parameter parameters_expm1[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_expm1(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::expm1(p0));
+}
+const Function f_expm1{"expm1", parameters_expm1, 1, run_expm1, nullptr, 1, nullptr};
+PyObject* call_expm1(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_expm1, nullptr, args, n, names);
+}
+PyObject* method_expm1(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_expm1, self, args, n, names);
+}
+
+const Parameter parameters_eye[] = {
+    {"rows", Kind::dim, true},
+    {"columns", Kind::dim, false},
+    {"offset", Kind::integer, false},
+    {"dtype", Kind::dtype, false}};
+void run_eye(Arguments& a) {
+  int64_t p0 = a.integer(0);
+  auto p1 = a.maybe_dim(1);
+  int64_t p2 = a.integer(2, 0);
+  DType p3 = a.dtype(3, DType::f32);
+  a.begin();
+  a.give(oarlock::eye(p0, p1, p2, p3));
+}
+const Function f_eye{"eye", parameters_eye, 4, run_eye, nullptr, 1, nullptr};
+PyObject* call_eye(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_eye, nullptr, args, n, names);
+}
+
+const Parameter parameters_flatten[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"start", Kind::axis, false},
+    {"stop", Kind::axis, false}};
+void run_flatten(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1, 0);
+  int64_t p2 = a.integer(2, -1);
+  a.begin();
+  a.give(oarlock::flatten(p0, p1, p2));
+}
+const Function f_flatten{"flatten", parameters_flatten, 3, run_flatten, nullptr, 1, nullptr};
+PyObject* call_flatten(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_flatten, nullptr, args, n, names);
+}
+PyObject* method_flatten(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_flatten, self, args, n, names);
+}
+
+const Parameter parameters_flip[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axes, false}};
+void run_flip(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Integers p1 = a.integers(1);
+  a.begin();
+  a.give(oarlock::flip(p0, p1));
+}
+const Function f_flip{"flip", parameters_flip, 2, run_flip, nullptr, 1, nullptr};
+PyObject* call_flip(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_flip, nullptr, args, n, names);
+}
+PyObject* method_flip(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_flip, self, args, n, names);
+}
+
+const Parameter parameters_floor[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_floor(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::floor(p0));
+}
+const Function f_floor{"floor", parameters_floor, 1, run_floor, nullptr, 1, nullptr};
+PyObject* call_floor(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_floor, nullptr, args, n, names);
+}
+PyObject* method_floor(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_floor, self, args, n, names);
+}
+
+const Parameter parameters_floor_divide[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_floor_divide(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::floor_divide(p0, p1));
+}
+const Function f_floor_divide{"floor_divide", parameters_floor_divide, 2, run_floor_divide, nullptr, 1, nullptr};
+PyObject* call_floor_divide(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_floor_divide, nullptr, args, n, names);
+}
+PyObject* method_floor_divide(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_floor_divide, self, args, n, names);
+}
+
+const Parameter parameters_fmod[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_fmod(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::fmod(p0, p1));
+}
+const Function f_fmod{"fmod", parameters_fmod, 2, run_fmod, nullptr, 1, nullptr};
+PyObject* call_fmod(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_fmod, nullptr, args, n, names);
+}
+PyObject* method_fmod(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_fmod, self, args, n, names);
 }
 
 const Parameter parameters_full[] = {
@@ -498,6 +1316,35 @@ PyObject* method_gather(PyObject* self, PyObject* const* args, Py_ssize_t n, PyO
   return invoke(f_gather, self, args, n, names);
 }
 
+const Parameter parameters_gather_nd[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"index", Kind::tensor, true, 1, DType::none}};
+void run_gather_nd(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::gather_nd(p0, p1));
+}
+const Function f_gather_nd{"gather_nd", parameters_gather_nd, 2, run_gather_nd, nullptr, 1, nullptr};
+PyObject* call_gather_nd(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_gather_nd, nullptr, args, n, names);
+}
+PyObject* method_gather_nd(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_gather_nd, self, args, n, names);
+}
+
+const Parameter parameters_global_norm[] = {
+    {"xs", Kind::tensors, true, 0, DType::none}};
+void run_global_norm(Arguments& a) {
+  Tensors p0 = a.tensors(0);
+  a.begin();
+  a.give(oarlock::global_norm(p0));
+}
+const Function f_global_norm{"global_norm", parameters_global_norm, 1, run_global_norm, nullptr, 1, nullptr};
+PyObject* call_global_norm(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_global_norm, nullptr, args, n, names);
+}
+
 const Parameter parameters_greater[] = {
     {"a", Kind::tensor, true, 0, DType::none},
     {"b", Kind::tensor, true, 0, DType::none}};
@@ -530,6 +1377,125 @@ PyObject* call_greater_equal(PyObject*, PyObject* const* args, Py_ssize_t n, PyO
 }
 PyObject* method_greater_equal(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_greater_equal, self, args, n, names);
+}
+
+const Parameter parameters_heaviside[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"value", Kind::tensor, true, 0, DType::none}};
+void run_heaviside(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::heaviside(p0, p1));
+}
+const Function f_heaviside{"heaviside", parameters_heaviside, 2, run_heaviside, nullptr, 1, nullptr};
+PyObject* call_heaviside(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_heaviside, nullptr, args, n, names);
+}
+PyObject* method_heaviside(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_heaviside, self, args, n, names);
+}
+
+const Parameter parameters_hypot[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_hypot(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::hypot(p0, p1));
+}
+const Function f_hypot{"hypot", parameters_hypot, 2, run_hypot, nullptr, 1, nullptr};
+PyObject* call_hypot(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_hypot, nullptr, args, n, names);
+}
+PyObject* method_hypot(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_hypot, self, args, n, names);
+}
+
+const Parameter parameters_index_add[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"index", Kind::tensor, true, 1, DType::none},
+    {"updates", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axis, false}};
+void run_index_add(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  int64_t p3 = a.integer(3, 0);
+  a.begin();
+  a.give(oarlock::index_add(p0, p1, p2, p3));
+}
+const Function f_index_add{"index_add", parameters_index_add, 4, run_index_add, nullptr, 1, nullptr};
+PyObject* call_index_add(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_index_add, nullptr, args, n, names);
+}
+PyObject* method_index_add(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_index_add, self, args, n, names);
+}
+
+const Parameter parameters_isfinite[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_isfinite(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::isfinite(p0));
+}
+const Function f_isfinite{"isfinite", parameters_isfinite, 1, run_isfinite, nullptr, 1, nullptr};
+PyObject* call_isfinite(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_isfinite, nullptr, args, n, names);
+}
+PyObject* method_isfinite(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_isfinite, self, args, n, names);
+}
+
+const Parameter parameters_isinf[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_isinf(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::isinf(p0));
+}
+const Function f_isinf{"isinf", parameters_isinf, 1, run_isinf, nullptr, 1, nullptr};
+PyObject* call_isinf(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_isinf, nullptr, args, n, names);
+}
+PyObject* method_isinf(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_isinf, self, args, n, names);
+}
+
+const Parameter parameters_isnan[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_isnan(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::isnan(p0));
+}
+const Function f_isnan{"isnan", parameters_isnan, 1, run_isnan, nullptr, 1, nullptr};
+PyObject* call_isnan(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_isnan, nullptr, args, n, names);
+}
+PyObject* method_isnan(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_isnan, self, args, n, names);
+}
+
+const Parameter parameters_lerp[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none},
+    {"weight", Kind::tensor, true, 0, DType::none}};
+void run_lerp(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  a.begin();
+  a.give(oarlock::lerp(p0, p1, p2));
+}
+const Function f_lerp{"lerp", parameters_lerp, 3, run_lerp, nullptr, 1, nullptr};
+PyObject* call_lerp(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_lerp, nullptr, args, n, names);
+}
+PyObject* method_lerp(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_lerp, self, args, n, names);
 }
 
 const Parameter parameters_less[] = {
@@ -566,6 +1532,62 @@ PyObject* method_less_equal(PyObject* self, PyObject* const* args, Py_ssize_t n,
   return invoke(f_less_equal, self, args, n, names);
 }
 
+const Parameter parameters_lgamma[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_lgamma(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::lgamma(p0));
+}
+const Function f_lgamma{"lgamma", parameters_lgamma, 1, run_lgamma, nullptr, 1, nullptr};
+PyObject* call_lgamma(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_lgamma, nullptr, args, n, names);
+}
+PyObject* method_lgamma(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_lgamma, self, args, n, names);
+}
+
+const Parameter parameters_linear_scan[] = {
+    {"decay", Kind::tensor, true, 0, DType::none},
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axis, false},
+    {"reverse", Kind::flag, false}};
+void run_linear_scan(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  int64_t p2 = a.integer(2, -1);
+  bool p3 = a.flag(3, false);
+  a.begin();
+  a.give(oarlock::linear_scan(p0, p1, p2, p3));
+}
+const Function f_linear_scan{"linear_scan", parameters_linear_scan, 4, run_linear_scan, nullptr, 1, nullptr};
+PyObject* call_linear_scan(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_linear_scan, nullptr, args, n, names);
+}
+PyObject* method_linear_scan(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_linear_scan, self, args, n, names);
+}
+
+const Parameter parameters_linspace[] = {
+    {"start", Kind::real, true},
+    {"stop", Kind::real, true},
+    {"num", Kind::dim, true},
+    {"endpoint", Kind::flag, false},
+    {"dtype", Kind::dtype, false}};
+void run_linspace(Arguments& a) {
+  double p0 = a.real(0);
+  double p1 = a.real(1);
+  int64_t p2 = a.integer(2);
+  bool p3 = a.flag(3, true);
+  DType p4 = a.dtype(4, DType::f32);
+  a.begin();
+  a.give(oarlock::linspace(p0, p1, p2, p3, p4));
+}
+const Function f_linspace{"linspace", parameters_linspace, 5, run_linspace, nullptr, 1, nullptr};
+PyObject* call_linspace(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_linspace, nullptr, args, n, names);
+}
+
 const Parameter parameters_log[] = {
     {"x", Kind::tensor, true, 0, DType::none}};
 void run_log(Arguments& a) {
@@ -579,6 +1601,51 @@ PyObject* call_log(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* nam
 }
 PyObject* method_log(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_log, self, args, n, names);
+}
+
+const Parameter parameters_log10[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_log10(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::log10(p0));
+}
+const Function f_log10{"log10", parameters_log10, 1, run_log10, nullptr, 1, nullptr};
+PyObject* call_log10(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_log10, nullptr, args, n, names);
+}
+PyObject* method_log10(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_log10, self, args, n, names);
+}
+
+const Parameter parameters_log1p[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_log1p(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::log1p(p0));
+}
+const Function f_log1p{"log1p", parameters_log1p, 1, run_log1p, nullptr, 1, nullptr};
+PyObject* call_log1p(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_log1p, nullptr, args, n, names);
+}
+PyObject* method_log1p(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_log1p, self, args, n, names);
+}
+
+const Parameter parameters_log2[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_log2(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::log2(p0));
+}
+const Function f_log2{"log2", parameters_log2, 1, run_log2, nullptr, 1, nullptr};
+PyObject* call_log2(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_log2, nullptr, args, n, names);
+}
+PyObject* method_log2(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_log2, self, args, n, names);
 }
 
 const Parameter parameters_log_softmax[] = {
@@ -596,6 +1663,144 @@ PyObject* call_log_softmax(PyObject*, PyObject* const* args, Py_ssize_t n, PyObj
 }
 PyObject* method_log_softmax(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_log_softmax, self, args, n, names);
+}
+
+const Parameter parameters_logaddexp[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_logaddexp(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::logaddexp(p0, p1));
+}
+const Function f_logaddexp{"logaddexp", parameters_logaddexp, 2, run_logaddexp, nullptr, 1, nullptr};
+PyObject* call_logaddexp(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_logaddexp, nullptr, args, n, names);
+}
+PyObject* method_logaddexp(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_logaddexp, self, args, n, names);
+}
+
+const Parameter parameters_logical_and[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_logical_and(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::logical_and(p0, p1));
+}
+const Function f_logical_and{"logical_and", parameters_logical_and, 2, run_logical_and, nullptr, 1, nullptr};
+PyObject* call_logical_and(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_logical_and, nullptr, args, n, names);
+}
+PyObject* method_logical_and(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_logical_and, self, args, n, names);
+}
+
+const Parameter parameters_logical_not[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_logical_not(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::logical_not(p0));
+}
+const Function f_logical_not{"logical_not", parameters_logical_not, 1, run_logical_not, nullptr, 1, nullptr};
+PyObject* call_logical_not(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_logical_not, nullptr, args, n, names);
+}
+PyObject* method_logical_not(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_logical_not, self, args, n, names);
+}
+
+const Parameter parameters_logical_or[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_logical_or(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::logical_or(p0, p1));
+}
+const Function f_logical_or{"logical_or", parameters_logical_or, 2, run_logical_or, nullptr, 1, nullptr};
+PyObject* call_logical_or(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_logical_or, nullptr, args, n, names);
+}
+PyObject* method_logical_or(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_logical_or, self, args, n, names);
+}
+
+const Parameter parameters_logical_xor[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_logical_xor(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::logical_xor(p0, p1));
+}
+const Function f_logical_xor{"logical_xor", parameters_logical_xor, 2, run_logical_xor, nullptr, 1, nullptr};
+PyObject* call_logical_xor(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_logical_xor, nullptr, args, n, names);
+}
+PyObject* method_logical_xor(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_logical_xor, self, args, n, names);
+}
+
+const Parameter parameters_logsumexp[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axes, false},
+    {"keepdims", Kind::flag, false}};
+void run_logsumexp(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Integers p1 = a.integers(1);
+  bool p2 = a.flag(2, false);
+  a.begin();
+  a.give(oarlock::logsumexp(p0, p1, p2));
+}
+const Function f_logsumexp{"logsumexp", parameters_logsumexp, 3, run_logsumexp, nullptr, 1, nullptr};
+PyObject* call_logsumexp(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_logsumexp, nullptr, args, n, names);
+}
+PyObject* method_logsumexp(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_logsumexp, self, args, n, names);
+}
+
+const Parameter parameters_masked_fill[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"mask", Kind::tensor, true, -1, DType::boolean},
+    {"value", Kind::tensor, true, 0, DType::none}};
+void run_masked_fill(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  a.begin();
+  a.give(oarlock::masked_fill(p0, p1, p2));
+}
+const Function f_masked_fill{"masked_fill", parameters_masked_fill, 3, run_masked_fill, nullptr, 1, nullptr};
+PyObject* call_masked_fill(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_masked_fill, nullptr, args, n, names);
+}
+PyObject* method_masked_fill(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_masked_fill, self, args, n, names);
+}
+
+const Parameter parameters_masked_select[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"mask", Kind::tensor, true, -1, DType::boolean}};
+void run_masked_select(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::masked_select(p0, p1));
+}
+const Function f_masked_select{"masked_select", parameters_masked_select, 2, run_masked_select, nullptr, 1, nullptr};
+PyObject* call_masked_select(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_masked_select, nullptr, args, n, names);
+}
+PyObject* method_masked_select(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_masked_select, self, args, n, names);
 }
 
 const Parameter parameters_matmul[] = {
@@ -710,6 +1915,58 @@ PyObject* method_mean(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
   return invoke(f_mean, self, args, n, names);
 }
 
+const Parameter parameters_median[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axis, false},
+    {"keepdims", Kind::flag, false}};
+void run_median(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1, -1);
+  bool p2 = a.flag(2, false);
+  a.begin();
+  a.give(oarlock::median(p0, p1, p2));
+}
+const Function f_median{"median", parameters_median, 3, run_median, nullptr, 1, nullptr};
+PyObject* call_median(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_median, nullptr, args, n, names);
+}
+PyObject* method_median(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_median, self, args, n, names);
+}
+
+const Parameter parameters_meshgrid[] = {
+    {"xs", Kind::tensors, true, 0, DType::none},
+    {"indexing", Kind::text, false}};
+void run_meshgrid(Arguments& a) {
+  Tensors p0 = a.tensors(0);
+  std::string_view p1 = a.text(1, "xy");
+  a.begin();
+  a.give(oarlock::meshgrid(p0, p1));
+}
+const Function f_meshgrid{"meshgrid", parameters_meshgrid, 2, run_meshgrid, nullptr, -1, nullptr};
+PyObject* call_meshgrid(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_meshgrid, nullptr, args, n, names);
+}
+
+const Parameter parameters_min[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axes, false},
+    {"keepdims", Kind::flag, false}};
+void run_min(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Integers p1 = a.integers(1);
+  bool p2 = a.flag(2, false);
+  a.begin();
+  a.give(oarlock::min(p0, p1, p2));
+}
+const Function f_min{"min", parameters_min, 3, run_min, nullptr, 1, nullptr};
+PyObject* call_min(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_min, nullptr, args, n, names);
+}
+PyObject* method_min(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_min, self, args, n, names);
+}
+
 const Parameter parameters_minimum[] = {
     {"a", Kind::tensor, true, 0, DType::none},
     {"b", Kind::tensor, true, 0, DType::none}};
@@ -725,6 +1982,25 @@ PyObject* call_minimum(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject*
 }
 PyObject* method_minimum(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_minimum, self, args, n, names);
+}
+
+const Parameter parameters_moveaxis[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"source", Kind::axes, true},
+    {"destination", Kind::axes, true}};
+void run_moveaxis(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Integers p1 = a.integers(1);
+  Integers p2 = a.integers(2);
+  a.begin();
+  a.give(oarlock::moveaxis(p0, p1, p2));
+}
+const Function f_moveaxis{"moveaxis", parameters_moveaxis, 3, run_moveaxis, nullptr, 1, nullptr};
+PyObject* call_moveaxis(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_moveaxis, nullptr, args, n, names);
+}
+PyObject* method_moveaxis(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_moveaxis, self, args, n, names);
 }
 
 const Parameter parameters_multiply[] = {
@@ -744,6 +2020,27 @@ PyObject* method_multiply(PyObject* self, PyObject* const* args, Py_ssize_t n, P
   return invoke(f_multiply, self, args, n, names);
 }
 
+const Parameter parameters_nan_to_num[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"nan", Kind::real, false},
+    {"posinf", Kind::real, false},
+    {"neginf", Kind::real, false}};
+void run_nan_to_num(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  double p1 = a.real(1, 0);
+  auto p2 = a.maybe_real(2);
+  auto p3 = a.maybe_real(3);
+  a.begin();
+  a.give(oarlock::nan_to_num(p0, p1, p2, p3));
+}
+const Function f_nan_to_num{"nan_to_num", parameters_nan_to_num, 4, run_nan_to_num, nullptr, 1, nullptr};
+PyObject* call_nan_to_num(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_nan_to_num, nullptr, args, n, names);
+}
+PyObject* method_nan_to_num(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_nan_to_num, self, args, n, names);
+}
+
 const Parameter parameters_negative[] = {
     {"x", Kind::tensor, true, 0, DType::none}};
 void run_negative(Arguments& a) {
@@ -757,6 +2054,21 @@ PyObject* call_negative(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject
 }
 PyObject* method_negative(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_negative, self, args, n, names);
+}
+
+const Parameter parameters_nonzero[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_nonzero(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::nonzero(p0));
+}
+const Function f_nonzero{"nonzero", parameters_nonzero, 1, run_nonzero, nullptr, 1, nullptr};
+PyObject* call_nonzero(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_nonzero, nullptr, args, n, names);
+}
+PyObject* method_nonzero(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_nonzero, self, args, n, names);
 }
 
 const Parameter parameters_not_equal[] = {
@@ -795,6 +2107,23 @@ PyObject* method_one_hot(PyObject* self, PyObject* const* args, Py_ssize_t n, Py
   return invoke(f_one_hot, self, args, n, names);
 }
 
+const Parameter parameters_outer[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_outer(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::outer(p0, p1));
+}
+const Function f_outer{"outer", parameters_outer, 2, run_outer, nullptr, 1, nullptr};
+PyObject* call_outer(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_outer, nullptr, args, n, names);
+}
+PyObject* method_outer(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_outer, self, args, n, names);
+}
+
 const Parameter parameters_pad[] = {
     {"x", Kind::tensor, true, 0, DType::none},
     {"before", Kind::dims, true},
@@ -818,6 +2147,27 @@ PyObject* method_pad(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObje
   return invoke(f_pad, self, args, n, names);
 }
 
+const Parameter parameters_pad_edges[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"before", Kind::dims, true},
+    {"after", Kind::dims, true},
+    {"mode", Kind::text, false}};
+void run_pad_edges(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Shape p1 = a.dims(1);
+  Shape p2 = a.dims(2);
+  std::string_view p3 = a.text(3, "reflect");
+  a.begin();
+  a.give(oarlock::pad_edges(p0, p1, p2, p3));
+}
+const Function f_pad_edges{"pad_edges", parameters_pad_edges, 4, run_pad_edges, nullptr, 1, nullptr};
+PyObject* call_pad_edges(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_pad_edges, nullptr, args, n, names);
+}
+PyObject* method_pad_edges(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_pad_edges, self, args, n, names);
+}
+
 const Parameter parameters_permute[] = {
     {"x", Kind::tensor, true, 0, DType::none},
     {"axis", Kind::axes, true}};
@@ -833,6 +2183,148 @@ PyObject* call_permute(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject*
 }
 PyObject* method_permute(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_permute, self, args, n, names);
+}
+
+const Parameter parameters_polygamma[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"order", Kind::integer, false}};
+void run_polygamma(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1, 1);
+  a.begin();
+  a.give(oarlock::polygamma(p0, p1));
+}
+const Function f_polygamma{"polygamma", parameters_polygamma, 2, run_polygamma, nullptr, 1, nullptr};
+PyObject* call_polygamma(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_polygamma, nullptr, args, n, names);
+}
+PyObject* method_polygamma(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_polygamma, self, args, n, names);
+}
+
+const Parameter parameters_power[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_power(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::power(p0, p1));
+}
+const Function f_power{"power", parameters_power, 2, run_power, nullptr, 1, nullptr};
+PyObject* call_power(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_power, nullptr, args, n, names);
+}
+PyObject* method_power(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_power, self, args, n, names);
+}
+
+const Parameter parameters_product[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axes, false},
+    {"keepdims", Kind::flag, false}};
+void run_product(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Integers p1 = a.integers(1);
+  bool p2 = a.flag(2, false);
+  a.begin();
+  a.give(oarlock::product(p0, p1, p2));
+}
+const Function f_product{"product", parameters_product, 3, run_product, nullptr, 1, nullptr};
+PyObject* call_product(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_product, nullptr, args, n, names);
+}
+PyObject* method_product(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_product, self, args, n, names);
+}
+
+const Parameter parameters_put_along_axis[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"index", Kind::tensor, true, 1, DType::none},
+    {"updates", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axis, false},
+    {"reduction", Kind::text, false}};
+void run_put_along_axis(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  int64_t p3 = a.integer(3, -1);
+  std::string_view p4 = a.text(4, "assign");
+  a.begin();
+  a.give(oarlock::put_along_axis(p0, p1, p2, p3, p4));
+}
+const Function f_put_along_axis{"put_along_axis", parameters_put_along_axis, 5, run_put_along_axis, nullptr, 1, nullptr};
+PyObject* call_put_along_axis(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_put_along_axis, nullptr, args, n, names);
+}
+PyObject* method_put_along_axis(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_put_along_axis, self, args, n, names);
+}
+
+const Parameter parameters_random_exponential[] = {
+    {"seed", Kind::tensor, true, -1, DType::i64},
+    {"shape", Kind::dims, true},
+    {"dtype", Kind::dtype, false}};
+void run_random_exponential(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Shape p1 = a.dims(1);
+  DType p2 = a.dtype(2, DType::f32);
+  a.begin();
+  a.give(oarlock::random_exponential(p0, p1, p2));
+}
+const Function f_random_exponential{"random_exponential", parameters_random_exponential, 3, run_random_exponential, nullptr, 1, nullptr};
+PyObject* call_random_exponential(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_random_exponential, nullptr, args, n, names);
+}
+
+const Parameter parameters_random_integers[] = {
+    {"seed", Kind::tensor, true, -1, DType::i64},
+    {"shape", Kind::dims, true},
+    {"low", Kind::integer, true},
+    {"high", Kind::integer, true},
+    {"dtype", Kind::dtype, false}};
+void run_random_integers(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Shape p1 = a.dims(1);
+  int64_t p2 = a.integer(2);
+  int64_t p3 = a.integer(3);
+  DType p4 = a.dtype(4, DType::i64);
+  a.begin();
+  a.give(oarlock::random_integers(p0, p1, p2, p3, p4));
+}
+const Function f_random_integers{"random_integers", parameters_random_integers, 5, run_random_integers, nullptr, 1, nullptr};
+PyObject* call_random_integers(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_random_integers, nullptr, args, n, names);
+}
+
+const Parameter parameters_random_normal[] = {
+    {"seed", Kind::tensor, true, -1, DType::i64},
+    {"shape", Kind::dims, true},
+    {"dtype", Kind::dtype, false}};
+void run_random_normal(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Shape p1 = a.dims(1);
+  DType p2 = a.dtype(2, DType::f32);
+  a.begin();
+  a.give(oarlock::random_normal(p0, p1, p2));
+}
+const Function f_random_normal{"random_normal", parameters_random_normal, 3, run_random_normal, nullptr, 1, nullptr};
+PyObject* call_random_normal(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_random_normal, nullptr, args, n, names);
+}
+
+const Parameter parameters_random_permutation[] = {
+    {"seed", Kind::tensor, true, -1, DType::i64},
+    {"length", Kind::dim, true}};
+void run_random_permutation(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1);
+  a.begin();
+  a.give(oarlock::random_permutation(p0, p1));
+}
+const Function f_random_permutation{"random_permutation", parameters_random_permutation, 2, run_random_permutation, nullptr, 1, nullptr};
+PyObject* call_random_permutation(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_random_permutation, nullptr, args, n, names);
 }
 
 const Parameter parameters_random_uniform[] = {
@@ -851,6 +2343,21 @@ PyObject* call_random_uniform(PyObject*, PyObject* const* args, Py_ssize_t n, Py
   return invoke(f_random_uniform, nullptr, args, n, names);
 }
 
+const Parameter parameters_reciprocal[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_reciprocal(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::reciprocal(p0));
+}
+const Function f_reciprocal{"reciprocal", parameters_reciprocal, 1, run_reciprocal, nullptr, 1, nullptr};
+PyObject* call_reciprocal(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_reciprocal, nullptr, args, n, names);
+}
+PyObject* method_reciprocal(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_reciprocal, self, args, n, names);
+}
+
 const Parameter parameters_relu[] = {
     {"x", Kind::tensor, true, 0, DType::none}};
 void run_relu(Arguments& a) {
@@ -864,6 +2371,42 @@ PyObject* call_relu(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* na
 }
 PyObject* method_relu(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_relu, self, args, n, names);
+}
+
+const Parameter parameters_remainder[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_remainder(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::remainder(p0, p1));
+}
+const Function f_remainder{"remainder", parameters_remainder, 2, run_remainder, nullptr, 1, nullptr};
+PyObject* call_remainder(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_remainder, nullptr, args, n, names);
+}
+PyObject* method_remainder(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_remainder, self, args, n, names);
+}
+
+const Parameter parameters_repeat[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"repeats", Kind::dim, true},
+    {"axis", Kind::axis, false}};
+void run_repeat(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1);
+  int64_t p2 = a.integer(2, 0);
+  a.begin();
+  a.give(oarlock::repeat(p0, p1, p2));
+}
+const Function f_repeat{"repeat", parameters_repeat, 3, run_repeat, nullptr, 1, nullptr};
+PyObject* call_repeat(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_repeat, nullptr, args, n, names);
+}
+PyObject* method_repeat(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_repeat, self, args, n, names);
 }
 
 const Parameter parameters_reshape[] = {
@@ -881,6 +2424,85 @@ PyObject* call_reshape(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject*
 }
 PyObject* method_reshape(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_reshape, self, args, n, names);
+}
+
+const Parameter parameters_rmsprop_update[] = {
+    {"parameter", Kind::tensor, true, 0, DType::none},
+    {"gradient", Kind::tensor, true, 0, DType::none},
+    {"mean_square", Kind::tensor, true, 1, DType::none},
+    {"rate", Kind::tensor, true, -1, DType::f64},
+    {"mean", Kind::tensor, false, 1, DType::none},
+    {"momentum", Kind::tensor, false, 1, DType::none},
+    {"alpha", Kind::real, false},
+    {"epsilon", Kind::real, false},
+    {"weight_decay", Kind::real, false},
+    {"beta", Kind::real, false}};
+void run_rmsprop_update(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  const Tensor& p3 = a.tensor(3);
+  const Tensor& p4 = a.tensor(4);
+  const Tensor& p5 = a.tensor(5);
+  double p6 = a.real(6, 0.99);
+  double p7 = a.real(7, 1e-08);
+  double p8 = a.real(8, 0);
+  double p9 = a.real(9, 0.9);
+  a.begin();
+  oarlock::rmsprop_update(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9);
+}
+const Function f_rmsprop_update{"rmsprop_update", parameters_rmsprop_update, 10, run_rmsprop_update, nullptr, 0, nullptr};
+PyObject* call_rmsprop_update(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_rmsprop_update, nullptr, args, n, names);
+}
+
+const Parameter parameters_roll[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"shifts", Kind::integers, true},
+    {"axis", Kind::axes, true}};
+void run_roll(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Integers p1 = a.integers(1);
+  Integers p2 = a.integers(2);
+  a.begin();
+  a.give(oarlock::roll(p0, p1, p2));
+}
+const Function f_roll{"roll", parameters_roll, 3, run_roll, nullptr, 1, nullptr};
+PyObject* call_roll(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_roll, nullptr, args, n, names);
+}
+PyObject* method_roll(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_roll, self, args, n, names);
+}
+
+const Parameter parameters_round[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_round(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::round(p0));
+}
+const Function f_round{"round", parameters_round, 1, run_round, nullptr, 1, nullptr};
+PyObject* call_round(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_round, nullptr, args, n, names);
+}
+PyObject* method_round(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_round, self, args, n, names);
+}
+
+const Parameter parameters_rsqrt[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_rsqrt(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::rsqrt(p0));
+}
+const Function f_rsqrt{"rsqrt", parameters_rsqrt, 1, run_rsqrt, nullptr, 1, nullptr};
+PyObject* call_rsqrt(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_rsqrt, nullptr, args, n, names);
+}
+PyObject* method_rsqrt(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_rsqrt, self, args, n, names);
 }
 
 const Parameter parameters_scatter_add[] = {
@@ -902,6 +2524,46 @@ PyObject* method_scatter_add(PyObject* self, PyObject* const* args, Py_ssize_t n
   return invoke(f_scatter_add, self, args, n, names);
 }
 
+const Parameter parameters_scatter_nd[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"index", Kind::tensor, true, 1, DType::none},
+    {"updates", Kind::tensor, true, 0, DType::none},
+    {"reduction", Kind::text, false}};
+void run_scatter_nd(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  std::string_view p3 = a.text(3, "assign");
+  a.begin();
+  a.give(oarlock::scatter_nd(p0, p1, p2, p3));
+}
+const Function f_scatter_nd{"scatter_nd", parameters_scatter_nd, 4, run_scatter_nd, nullptr, 1, nullptr};
+PyObject* call_scatter_nd(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_scatter_nd, nullptr, args, n, names);
+}
+PyObject* method_scatter_nd(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_scatter_nd, self, args, n, names);
+}
+
+const Parameter parameters_search_sorted[] = {
+    {"sorted", Kind::tensor, true, 0, DType::none},
+    {"values", Kind::tensor, true, 0, DType::none},
+    {"side", Kind::text, false}};
+void run_search_sorted(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  std::string_view p2 = a.text(2, "left");
+  a.begin();
+  a.give(oarlock::search_sorted(p0, p1, p2));
+}
+const Function f_search_sorted{"search_sorted", parameters_search_sorted, 3, run_search_sorted, nullptr, 1, nullptr};
+PyObject* call_search_sorted(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_search_sorted, nullptr, args, n, names);
+}
+PyObject* method_search_sorted(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_search_sorted, self, args, n, names);
+}
+
 const Parameter parameters_sgd_update[] = {
     {"parameter", Kind::tensor, true, 0, DType::none},
     {"gradient", Kind::tensor, true, 0, DType::none},
@@ -909,7 +2571,8 @@ const Parameter parameters_sgd_update[] = {
     {"momentum", Kind::tensor, false, 0, DType::none},
     {"beta", Kind::real, false},
     {"weight_decay", Kind::real, false},
-    {"nesterov", Kind::flag, false}};
+    {"nesterov", Kind::flag, false},
+    {"dampening", Kind::real, false}};
 void run_sgd_update(Arguments& a) {
   const Tensor& p0 = a.tensor(0);
   const Tensor& p1 = a.tensor(1);
@@ -918,12 +2581,58 @@ void run_sgd_update(Arguments& a) {
   double p4 = a.real(4, 0.9);
   double p5 = a.real(5, 0);
   bool p6 = a.flag(6, false);
+  double p7 = a.real(7, 0);
   a.begin();
-  oarlock::sgd_update(p0, p1, p2, p3, p4, p5, p6);
+  oarlock::sgd_update(p0, p1, p2, p3, p4, p5, p6, p7);
 }
-const Function f_sgd_update{"sgd_update", parameters_sgd_update, 7, run_sgd_update, nullptr, 0, nullptr};
+const Function f_sgd_update{"sgd_update", parameters_sgd_update, 8, run_sgd_update, nullptr, 0, nullptr};
 PyObject* call_sgd_update(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_sgd_update, nullptr, args, n, names);
+}
+
+const Parameter parameters_sign[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_sign(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::sign(p0));
+}
+const Function f_sign{"sign", parameters_sign, 1, run_sign, nullptr, 1, nullptr};
+PyObject* call_sign(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_sign, nullptr, args, n, names);
+}
+PyObject* method_sign(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_sign, self, args, n, names);
+}
+
+const Parameter parameters_sin[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_sin(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::sin(p0));
+}
+const Function f_sin{"sin", parameters_sin, 1, run_sin, nullptr, 1, nullptr};
+PyObject* call_sin(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_sin, nullptr, args, n, names);
+}
+PyObject* method_sin(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_sin, self, args, n, names);
+}
+
+const Parameter parameters_sinh[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_sinh(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::sinh(p0));
+}
+const Function f_sinh{"sinh", parameters_sinh, 1, run_sinh, nullptr, 1, nullptr};
+PyObject* call_sinh(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_sinh, nullptr, args, n, names);
+}
+PyObject* method_sinh(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_sinh, self, args, n, names);
 }
 
 const Parameter parameters_slice[] = {
@@ -964,6 +2673,47 @@ PyObject* method_softmax(PyObject* self, PyObject* const* args, Py_ssize_t n, Py
   return invoke(f_softmax, self, args, n, names);
 }
 
+const Parameter parameters_sort[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axis, false},
+    {"descending", Kind::flag, false}};
+const char* const outputs_sort[] = {"values", "indices"};
+void run_sort(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1, -1);
+  bool p2 = a.flag(2, false);
+  a.begin();
+  auto r = oarlock::sort(p0, p1, p2);
+  a.give(std::move(r.values));
+  a.give(std::move(r.indices));
+}
+const Function f_sort{"sort", parameters_sort, 3, run_sort, outputs_sort, 2, "SortResult"};
+PyObject* call_sort(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_sort, nullptr, args, n, names);
+}
+PyObject* method_sort(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_sort, self, args, n, names);
+}
+
+const Parameter parameters_split[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"sizes", Kind::dims, true},
+    {"axis", Kind::axis, false}};
+void run_split(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Shape p1 = a.dims(1);
+  int64_t p2 = a.integer(2, 0);
+  a.begin();
+  a.give(oarlock::split(p0, p1, p2));
+}
+const Function f_split{"split", parameters_split, 3, run_split, nullptr, -1, nullptr};
+PyObject* call_split(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_split, nullptr, args, n, names);
+}
+PyObject* method_split(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_split, self, args, n, names);
+}
+
 const Parameter parameters_sqrt[] = {
     {"x", Kind::tensor, true, 0, DType::none}};
 void run_sqrt(Arguments& a) {
@@ -977,6 +2727,21 @@ PyObject* call_sqrt(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* na
 }
 PyObject* method_sqrt(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_sqrt, self, args, n, names);
+}
+
+const Parameter parameters_square[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_square(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::square(p0));
+}
+const Function f_square{"square", parameters_square, 1, run_square, nullptr, 1, nullptr};
+PyObject* call_square(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_square, nullptr, args, n, names);
+}
+PyObject* method_square(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_square, self, args, n, names);
 }
 
 const Parameter parameters_squeeze[] = {
@@ -994,6 +2759,41 @@ PyObject* call_squeeze(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject*
 }
 PyObject* method_squeeze(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_squeeze, self, args, n, names);
+}
+
+const Parameter parameters_stack[] = {
+    {"xs", Kind::tensors, true, 0, DType::none},
+    {"axis", Kind::integer, false}};
+void run_stack(Arguments& a) {
+  Tensors p0 = a.tensors(0);
+  int64_t p1 = a.integer(1, 0);
+  a.begin();
+  a.give(oarlock::stack(p0, p1));
+}
+const Function f_stack{"stack", parameters_stack, 2, run_stack, nullptr, 1, nullptr};
+PyObject* call_stack(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_stack, nullptr, args, n, names);
+}
+
+const Parameter parameters_std[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axes, false},
+    {"keepdims", Kind::flag, false},
+    {"correction", Kind::real, false}};
+void run_std(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Integers p1 = a.integers(1);
+  bool p2 = a.flag(2, false);
+  double p3 = a.real(3, 0);
+  a.begin();
+  a.give(oarlock::std(p0, p1, p2, p3));
+}
+const Function f_std{"std", parameters_std, 4, run_std, nullptr, 1, nullptr};
+PyObject* call_std(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_std, nullptr, args, n, names);
+}
+PyObject* method_std(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_std, self, args, n, names);
 }
 
 const Parameter parameters_strided_slice[] = {
@@ -1072,6 +2872,59 @@ PyObject* method_sum_to(PyObject* self, PyObject* const* args, Py_ssize_t n, PyO
   return invoke(f_sum_to, self, args, n, names);
 }
 
+const Parameter parameters_take[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"index", Kind::tensor, true, 1, DType::none},
+    {"axis", Kind::axis, false}};
+void run_take(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  int64_t p2 = a.integer(2, 0);
+  a.begin();
+  a.give(oarlock::take(p0, p1, p2));
+}
+const Function f_take{"take", parameters_take, 3, run_take, nullptr, 1, nullptr};
+PyObject* call_take(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_take, nullptr, args, n, names);
+}
+PyObject* method_take(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_take, self, args, n, names);
+}
+
+const Parameter parameters_take_along_axis[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"index", Kind::tensor, true, 1, DType::none},
+    {"axis", Kind::axis, false}};
+void run_take_along_axis(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  int64_t p2 = a.integer(2, -1);
+  a.begin();
+  a.give(oarlock::take_along_axis(p0, p1, p2));
+}
+const Function f_take_along_axis{"take_along_axis", parameters_take_along_axis, 3, run_take_along_axis, nullptr, 1, nullptr};
+PyObject* call_take_along_axis(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_take_along_axis, nullptr, args, n, names);
+}
+PyObject* method_take_along_axis(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_take_along_axis, self, args, n, names);
+}
+
+const Parameter parameters_tan[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_tan(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::tan(p0));
+}
+const Function f_tan{"tan", parameters_tan, 1, run_tan, nullptr, 1, nullptr};
+PyObject* call_tan(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_tan, nullptr, args, n, names);
+}
+PyObject* method_tan(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_tan, self, args, n, names);
+}
+
 const Parameter parameters_tanh[] = {
     {"x", Kind::tensor, true, 0, DType::none}};
 void run_tanh(Arguments& a) {
@@ -1085,6 +2938,45 @@ PyObject* call_tanh(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* na
 }
 PyObject* method_tanh(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_tanh, self, args, n, names);
+}
+
+const Parameter parameters_tile[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"repetitions", Kind::integers, true}};
+void run_tile(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Integers p1 = a.integers(1);
+  a.begin();
+  a.give(oarlock::tile(p0, p1));
+}
+const Function f_tile{"tile", parameters_tile, 2, run_tile, nullptr, 1, nullptr};
+PyObject* call_tile(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_tile, nullptr, args, n, names);
+}
+PyObject* method_tile(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_tile, self, args, n, names);
+}
+
+const Parameter parameters_topk[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"k", Kind::dim, true},
+    {"largest", Kind::flag, false}};
+const char* const outputs_topk[] = {"values", "indices"};
+void run_topk(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1);
+  bool p2 = a.flag(2, true);
+  a.begin();
+  auto r = oarlock::topk(p0, p1, p2);
+  a.give(std::move(r.values));
+  a.give(std::move(r.indices));
+}
+const Function f_topk{"topk", parameters_topk, 3, run_topk, outputs_topk, 2, "TopkResult"};
+PyObject* call_topk(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_topk, nullptr, args, n, names);
+}
+PyObject* method_topk(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_topk, self, args, n, names);
 }
 
 const Parameter parameters_transfer[] = {
@@ -1104,6 +2996,75 @@ PyObject* method_transfer(PyObject* self, PyObject* const* args, Py_ssize_t n, P
   return invoke(f_transfer, self, args, n, names);
 }
 
+const Parameter parameters_tril[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"offset", Kind::integer, false}};
+void run_tril(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1, 0);
+  a.begin();
+  a.give(oarlock::tril(p0, p1));
+}
+const Function f_tril{"tril", parameters_tril, 2, run_tril, nullptr, 1, nullptr};
+PyObject* call_tril(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_tril, nullptr, args, n, names);
+}
+PyObject* method_tril(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_tril, self, args, n, names);
+}
+
+const Parameter parameters_triu[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"offset", Kind::integer, false}};
+void run_triu(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1, 0);
+  a.begin();
+  a.give(oarlock::triu(p0, p1));
+}
+const Function f_triu{"triu", parameters_triu, 2, run_triu, nullptr, 1, nullptr};
+PyObject* call_triu(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_triu, nullptr, args, n, names);
+}
+PyObject* method_triu(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_triu, self, args, n, names);
+}
+
+const Parameter parameters_trunc[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_trunc(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::trunc(p0));
+}
+const Function f_trunc{"trunc", parameters_trunc, 1, run_trunc, nullptr, 1, nullptr};
+PyObject* call_trunc(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_trunc, nullptr, args, n, names);
+}
+PyObject* method_trunc(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_trunc, self, args, n, names);
+}
+
+const Parameter parameters_unique[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+const char* const outputs_unique[] = {"values", "indices", "inverse", "counts"};
+void run_unique(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  auto r = oarlock::unique(p0);
+  a.give(std::move(r.values));
+  a.give(std::move(r.indices));
+  a.give(std::move(r.inverse));
+  a.give(std::move(r.counts));
+}
+const Function f_unique{"unique", parameters_unique, 1, run_unique, outputs_unique, 4, "UniqueResult"};
+PyObject* call_unique(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_unique, nullptr, args, n, names);
+}
+PyObject* method_unique(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_unique, self, args, n, names);
+}
+
 const Parameter parameters_unsqueeze[] = {
     {"x", Kind::tensor, true, 0, DType::none},
     {"axes", Kind::integers, true}};
@@ -1119,6 +3080,82 @@ PyObject* call_unsqueeze(PyObject*, PyObject* const* args, Py_ssize_t n, PyObjec
 }
 PyObject* method_unsqueeze(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_unsqueeze, self, args, n, names);
+}
+
+const Parameter parameters_unstack[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axis, false}};
+void run_unstack(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1, 0);
+  a.begin();
+  a.give(oarlock::unstack(p0, p1));
+}
+const Function f_unstack{"unstack", parameters_unstack, 2, run_unstack, nullptr, -1, nullptr};
+PyObject* call_unstack(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_unstack, nullptr, args, n, names);
+}
+PyObject* method_unstack(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_unstack, self, args, n, names);
+}
+
+const Parameter parameters_var[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axes, false},
+    {"keepdims", Kind::flag, false},
+    {"correction", Kind::real, false}};
+void run_var(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Integers p1 = a.integers(1);
+  bool p2 = a.flag(2, false);
+  double p3 = a.real(3, 0);
+  a.begin();
+  a.give(oarlock::var(p0, p1, p2, p3));
+}
+const Function f_var{"var", parameters_var, 4, run_var, nullptr, 1, nullptr};
+PyObject* call_var(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_var, nullptr, args, n, names);
+}
+PyObject* method_var(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_var, self, args, n, names);
+}
+
+const Parameter parameters_vecdot[] = {
+    {"a", Kind::tensor, true, 0, DType::none},
+    {"b", Kind::tensor, true, 0, DType::none}};
+void run_vecdot(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::vecdot(p0, p1));
+}
+const Function f_vecdot{"vecdot", parameters_vecdot, 2, run_vecdot, nullptr, 1, nullptr};
+PyObject* call_vecdot(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_vecdot, nullptr, args, n, names);
+}
+PyObject* method_vecdot(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_vecdot, self, args, n, names);
+}
+
+const Parameter parameters_vector_norm[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axes, false},
+    {"keepdims", Kind::flag, false},
+    {"order", Kind::real, false}};
+void run_vector_norm(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Integers p1 = a.integers(1);
+  bool p2 = a.flag(2, false);
+  double p3 = a.real(3, 2);
+  a.begin();
+  a.give(oarlock::vector_norm(p0, p1, p2, p3));
+}
+const Function f_vector_norm{"vector_norm", parameters_vector_norm, 4, run_vector_norm, nullptr, 1, nullptr};
+PyObject* call_vector_norm(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_vector_norm, nullptr, args, n, names);
+}
+PyObject* method_vector_norm(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_vector_norm, self, args, n, names);
 }
 
 const Parameter parameters_where[] = {
@@ -1172,6 +3209,123 @@ constexpr int kFlags = METH_FASTCALL | METH_KEYWORDS;
 }  // namespace
 
 PyMethodDef op_functions[] = {
+    {"abs", as_function(call_abs), kFlags,
+     "abs(x)\n"
+     "--\n"
+     "\n"
+     "Absolute value. The lowest integer stays as it is; the gradient at 0 is 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, abs\n"
+     "\n"
+     ">>> oarlock.abs(oarlock.tensor([-1.5, 2.0])).tolist()\n"
+     "[1.5, 2.0]\n"
+     "\n"},
+    {"accumulate", as_function(call_accumulate), kFlags,
+     "accumulate(target, value)\n"
+     "--\n"
+     "\n"
+     "Adds value to target in place; integers wrap. What gathers gradients over several batches.\n"
+     "\n"
+     "target [*S] (mutated)\n"
+     "value [*S]\n"
+     "T: integers and floats\n"
+     "Source: torch.Tensor.add_\n"
+     "\n"
+     ">>> out = oarlock.accumulate(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"acos", as_function(call_acos), kFlags,
+     "acos(x)\n"
+     "--\n"
+     "\n"
+     "Arc cosine, from 0 to pi; NaN outside -1 to 1.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, acos\n"
+     "\n"
+     ">>> out = oarlock.acos(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"acosh", as_function(call_acosh), kFlags,
+     "acosh(x)\n"
+     "--\n"
+     "\n"
+     "Inverse hyperbolic cosine, not negative; NaN below 1.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, acosh\n"
+     "\n"
+     ">>> out = oarlock.acosh(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"adagrad_update", as_function(call_adagrad_update), kFlags,
+     "adagrad_update(parameter, gradient, sum, rate, epsilon=1e-10, weight_decay=0.0)\n"
+     "--\n"
+     "\n"
+     "One step of Adagrad: g = gradient + weight_decay * parameter; sum = sum + g * g; parameter -= rate * g / (sqrt(sum) + epsilon). Nothing is computed in less than f32.\n"
+     "\n"
+     "parameter [*S] (mutated)\n"
+     "gradient [*S] (constant)\n"
+     "sum M[*S] (mutated)\n"
+     "rate f64[] (host)\n"
+     "epsilon: number; at least 0; default 1e-10\n"
+     "weight_decay: number; at least 0; default 0\n"
+     "T: floats\n"
+     "M: floats\n"
+     "Source: Duchi et al. 2011, Adaptive subgradient methods\n"
+     "\n"
+     ">>> out = oarlock.adagrad_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'))\n"
+     "\n"},
+    {"adam_update", as_function(call_adam_update), kFlags,
+     "adam_update(parameter, gradient, first, second, rate, step, greatest=None, beta1=0.9, beta2=0.999, epsilon=1e-08, weight_decay=0.0)\n"
+     "--\n"
+     "\n"
+     "One step of Adam: g = gradient + weight_decay * parameter. m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + epsilon). With greatest, that keeps the greatest v so far and takes its place (AMSGrad). step counts from 1. The moments may have a wider dtype than the parameter; nothing is computed in less than f32.\n"
+     "\n"
+     "parameter [*S] (mutated)\n"
+     "gradient [*S] (constant)\n"
+     "first M[*S] (mutated)\n"
+     "second M[*S] (mutated)\n"
+     "rate f64[] (host)\n"
+     "step i64[] (host)\n"
+     "greatest M[*S] (optional, mutated)\n"
+     "beta1: number; at least 0; default 0.9\n"
+     "beta2: number; at least 0; default 0.999\n"
+     "epsilon: number; at least 0; default 1e-08\n"
+     "weight_decay: number; at least 0; default 0\n"
+     "T: floats\n"
+     "M: floats\n"
+     "Source: Kingma and Ba 2015, Adam: a method for stochastic optimization; Reddi et al. 2018, On the convergence of Adam and beyond\n"
+     "\n"
+     ">>> out = oarlock.adam_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))\n"
+     "\n"},
+    {"adamw_update", as_function(call_adamw_update), kFlags,
+     "adamw_update(parameter, gradient, first, second, rate, step, greatest=None, beta1=0.9, beta2=0.999, epsilon=1e-08, weight_decay=0.01)\n"
+     "--\n"
+     "\n"
+     "One step of Adam with decoupled decay: g = gradient; parameter -= rate * weight_decay * parameter. m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + epsilon). With greatest, that keeps the greatest v so far and takes its place (AMSGrad). step counts from 1. The moments may have a wider dtype than the parameter; nothing is computed in less than f32.\n"
+     "\n"
+     "parameter [*S] (mutated)\n"
+     "gradient [*S] (constant)\n"
+     "first M[*S] (mutated)\n"
+     "second M[*S] (mutated)\n"
+     "rate f64[] (host)\n"
+     "step i64[] (host)\n"
+     "greatest M[*S] (optional, mutated)\n"
+     "beta1: number; at least 0; default 0.9\n"
+     "beta2: number; at least 0; default 0.999\n"
+     "epsilon: number; at least 0; default 1e-08\n"
+     "weight_decay: number; at least 0; default 0.01\n"
+     "T: floats\n"
+     "M: floats\n"
+     "Source: Loshchilov and Hutter 2019, Decoupled weight decay regularization; Reddi et al. 2018, On the convergence of Adam and beyond\n"
+     "\n"
+     ">>> out = oarlock.adamw_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))\n"
+     "\n"},
     {"add", as_function(call_add), kFlags,
      "add(a, b)\n"
      "--\n"
@@ -1187,6 +3341,111 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.add(oarlock.tensor([1.0, 2.0]), 10).tolist()\n"
      "[11.0, 12.0]\n"
      "\n"},
+    {"all", as_function(call_all), kFlags,
+     "all(x, axis=None, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "True where no element over axes is 0 (NaN is not). Over nothing: true.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "-> out bool[*R]\n"
+     "T: bool, integers, floats\n"
+     "Source: Array API standard 2023.12, all\n"
+     "\n"
+     ">>> oarlock.all(oarlock.tensor([True, False])).item()\n"
+     "False\n"
+     "\n"},
+    {"any", as_function(call_any), kFlags,
+     "any(x, axis=None, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "True where an element over axes is not 0 (NaN is not). Over nothing: false.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "-> out bool[*R]\n"
+     "T: bool, integers, floats\n"
+     "Source: Array API standard 2023.12, any\n"
+     "\n"
+     ">>> oarlock.any(oarlock.tensor([True, False])).item()\n"
+     "True\n"
+     "\n"},
+    {"argmax", as_function(call_argmax), kFlags,
+     "argmax(x, axis=None, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "The place of the greatest element along an axis, or of all in row-major order; the first NaN, if one is there, else the first of equals. Over nothing: an error.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; may be none\n"
+     "keepdims: true or false; default false\n"
+     "-> out i64[*R]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, argmax; numpy.argmax for NaN\n"
+     "\n"
+     ">>> oarlock.argmax(oarlock.tensor([1.0, 5.0, 2.0]), 0).item()\n"
+     "1\n"
+     "\n"},
+    {"argmin", as_function(call_argmin), kFlags,
+     "argmin(x, axis=None, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "The place of the least element along an axis, or of all in row-major order; the first NaN, if one is there, else the first of equals. Over nothing: an error.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; may be none\n"
+     "keepdims: true or false; default false\n"
+     "-> out i64[*R]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, argmin; numpy.argmin for NaN\n"
+     "\n"
+     ">>> oarlock.argmin(oarlock.tensor([4.0, 5.0, 2.0]), 0).item()\n"
+     "2\n"
+     "\n"},
+    {"argsort", as_function(call_argsort), kFlags,
+     "argsort(x, axis=-1, descending=False)\n"
+     "--\n"
+     "\n"
+     "Where the elements of x, sorted along an axis, were. Equal elements keep their order; NaN is the greatest.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; default -1\n"
+     "descending: true or false; default false\n"
+     "-> out i64[*S]\n"
+     "T: bool, integers, floats\n"
+     "Source: Array API standard 2023.12, argsort\n"
+     "\n"
+     ">>> out = oarlock.argsort(oarlock.ones((6,)))\n"
+     "\n"},
+    {"asin", as_function(call_asin), kFlags,
+     "asin(x)\n"
+     "--\n"
+     "\n"
+     "Arc sine, from -pi/2 to pi/2; NaN outside -1 to 1.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, asin\n"
+     "\n"
+     ">>> out = oarlock.asin(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"asinh", as_function(call_asinh), kFlags,
+     "asinh(x)\n"
+     "--\n"
+     "\n"
+     "Inverse hyperbolic sine.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, asinh\n"
+     "\n"
+     ">>> out = oarlock.asinh(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"assign", as_function(call_assign), kFlags,
      "assign(target, value)\n"
      "--\n"
@@ -1199,6 +3458,46 @@ PyMethodDef op_functions[] = {
      "Source: Oarlock\n"
      "\n"
      ">>> out = oarlock.assign(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"atan", as_function(call_atan), kFlags,
+     "atan(x)\n"
+     "--\n"
+     "\n"
+     "Arc tangent, from -pi/2 to pi/2.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, atan\n"
+     "\n"
+     ">>> out = oarlock.atan(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"atan2", as_function(call_atan2), kFlags,
+     "atan2(a, b)\n"
+     "--\n"
+     "\n"
+     "The angle of the point (b, a), from -pi to pi, counted from the axis of b; the signs of both tell the quadrant.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, atan2\n"
+     "\n"
+     ">>> out = oarlock.atan2(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"atanh", as_function(call_atanh), kFlags,
+     "atanh(x)\n"
+     "--\n"
+     "\n"
+     "Inverse hyperbolic tangent; infinite at 1 and -1, NaN beyond.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, atanh\n"
+     "\n"
+     ">>> out = oarlock.atanh(oarlock.ones((2, 3)))\n"
      "\n"},
     {"avg_pool", as_function(call_avg_pool), kFlags,
      "avg_pool(x, kernel, stride=1, padding=0, dilation=1, ceil_mode=False, count_include_pad=False)\n"
@@ -1247,7 +3546,7 @@ PyMethodDef op_functions[] = {
      "\n"
      "x [N, C, *D]\n"
      "running_mean P[C] (constant)\n"
-     "running_var P[C] (constant)\n"
+     "running_var P[C] (constant, values positive)\n"
      "scale P[C] (optional)\n"
      "bias P[C] (optional)\n"
      "training: true or false; default true\n"
@@ -1258,7 +3557,7 @@ PyMethodDef op_functions[] = {
      "P: floats\n"
      "Source: Ioffe and Szegedy 2015, Batch normalization; ONNX operator set 15, BatchNormalization\n"
      "\n"
-     ">>> out = oarlock.batch_norm(oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True, epsilon=0.00001)\n"
+     ">>> out = oarlock.batch_norm(oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.zeros((3,)), training=True, epsilon=0.00001)\n"
      "\n"},
     {"batch_norm_gradient", as_function(call_batch_norm_gradient), kFlags,
      "batch_norm_gradient(dy, x, mean, inverse_std, scale=None, training=True)\n"
@@ -1269,7 +3568,7 @@ PyMethodDef op_functions[] = {
      "dy [N, C, *D]\n"
      "x [N, C, *D]\n"
      "mean T+[C]\n"
-     "inverse_std T+[C]\n"
+     "inverse_std T+[C] (values positive)\n"
      "scale P[C] (optional)\n"
      "training: true or false; default true\n"
      "-> dx [N, C, *D], dscale T+[C], dbias T+[C]\n"
@@ -1277,7 +3576,128 @@ PyMethodDef op_functions[] = {
      "P: floats\n"
      "Source: Ioffe and Szegedy 2015, Batch normalization, section 3\n"
      "\n"
-     ">>> out = oarlock.batch_norm_gradient(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True)\n"
+     ">>> out = oarlock.batch_norm_gradient(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.zeros((3,)), training=True)\n"
+     "\n"},
+    {"bernoulli", as_function(call_bernoulli), kFlags,
+     "bernoulli(p, seed, dtype='bool')\n"
+     "--\n"
+     "\n"
+     "True with probability p, a function of seed and place alone: where random_uniform's element in f32 is below it. As a number: 1.\n"
+     "\n"
+     "p [*S] (constant)\n"
+     "seed i64[2] (host)\n"
+     "dtype: dtype; default bool\n"
+     "-> out dtype[*S]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 15, Bernoulli\n"
+     "\n"
+     ">>> out = oarlock.bernoulli(oarlock.ones((4,)), oarlock.zeros((2,), dtype='int64'), dtype=oarlock.float32)\n"
+     "\n"},
+    {"bincount", as_function(call_bincount), kFlags,
+     "bincount(index, length, weights=None, dtype='int64')\n"
+     "--\n"
+     "\n"
+     "How often each number from 0 to length-1 is in index, or the sum of its weights. A number outside is an error.\n"
+     "\n"
+     "index I[N] (constant, values 0..length-1)\n"
+     "length: size\n"
+     "weights W[N] (optional)\n"
+     "dtype: dtype; default i64\n"
+     "-> out dtype[length]\n"
+     "I: integers\n"
+     "W: integers and floats\n"
+     "Source: numpy.bincount, with a fixed length\n"
+     "\n"
+     ">>> out = oarlock.bincount(oarlock.zeros((5,), dtype='int64'), length=3)\n"
+     "\n"},
+    {"bitwise_and", as_function(call_bitwise_and), kFlags,
+     "bitwise_and(a, b)\n"
+     "--\n"
+     "\n"
+     "The bits that are set in both.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: bool and integers; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, bitwise_and\n"
+     "\n"
+     ">>> oarlock.bitwise_and(oarlock.tensor([6, 5]), 3).tolist()\n"
+     "[2, 1]\n"
+     "\n"},
+    {"bitwise_invert", as_function(call_bitwise_invert), kFlags,
+     "bitwise_invert(x)\n"
+     "--\n"
+     "\n"
+     "Every bit turned around: -1 - x, or the largest number minus x where there is no sign.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: bool and integers\n"
+     "Source: Array API standard 2023.12, bitwise_invert\n"
+     "\n"
+     ">>> oarlock.bitwise_invert(oarlock.tensor([0, 5])).tolist()\n"
+     "[-1, -6]\n"
+     "\n"},
+    {"bitwise_left_shift", as_function(call_bitwise_left_shift), kFlags,
+     "bitwise_left_shift(a, b)\n"
+     "--\n"
+     "\n"
+     "a with its bits moved up by b places, zeros in their stead; 0 where b is negative or not below the number of bits.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: integers; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, bitwise_left_shift\n"
+     "\n"
+     ">>> oarlock.bitwise_left_shift(oarlock.tensor([1, 3]), 2).tolist()\n"
+     "[4, 12]\n"
+     "\n"},
+    {"bitwise_or", as_function(call_bitwise_or), kFlags,
+     "bitwise_or(a, b)\n"
+     "--\n"
+     "\n"
+     "The bits that are set in a, b or both.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: bool and integers; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, bitwise_or\n"
+     "\n"
+     ">>> oarlock.bitwise_or(oarlock.tensor([6, 5]), 3).tolist()\n"
+     "[7, 7]\n"
+     "\n"},
+    {"bitwise_right_shift", as_function(call_bitwise_right_shift), kFlags,
+     "bitwise_right_shift(a, b)\n"
+     "--\n"
+     "\n"
+     "a with its bits moved down by b places, its sign in their stead; only the sign is left where b is negative or not below the number of bits.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: integers; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, bitwise_right_shift\n"
+     "\n"
+     ">>> oarlock.bitwise_right_shift(oarlock.tensor([4, 12]), 2).tolist()\n"
+     "[1, 3]\n"
+     "\n"},
+    {"bitwise_xor", as_function(call_bitwise_xor), kFlags,
+     "bitwise_xor(a, b)\n"
+     "--\n"
+     "\n"
+     "The bits that are set in one of a and b.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: bool and integers; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, bitwise_xor\n"
+     "\n"
+     ">>> oarlock.bitwise_xor(oarlock.tensor([6, 5]), 3).tolist()\n"
+     "[5, 6]\n"
      "\n"},
     {"cast", as_function(call_cast), kFlags,
      "cast(x, dtype)\n"
@@ -1293,6 +3713,50 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.cast(oarlock.tensor([1.9, -1.9]), oarlock.int32).tolist()\n"
      "[1, -1]\n"
+     "\n"},
+    {"ceil", as_function(call_ceil), kFlags,
+     "ceil(x)\n"
+     "--\n"
+     "\n"
+     "The least whole number that is not below x. Integers stay. The gradient is 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, ceil\n"
+     "\n"
+     ">>> oarlock.ceil(oarlock.tensor([1.2, -1.2])).tolist()\n"
+     "[2.0, -1.0]\n"
+     "\n"},
+    {"chunk", as_function(call_chunk), kFlags,
+     "chunk(x, parts, axis=0)\n"
+     "--\n"
+     "\n"
+     "x cut along an axis into a number of equal parts. The parts share x's elements.\n"
+     "\n"
+     "x [*_]\n"
+     "parts: integer; 1 to 64\n"
+     "axis: axis; default 0\n"
+     "-> parts [*_] ...\n"
+     "T: any dtype\n"
+     "Source: ONNX operator set 18, Split, num_outputs; torch.chunk\n"
+     "\n"
+     ">>> out = oarlock.chunk(oarlock.ones((2,)), parts=3)\n"
+     "\n"},
+    {"clip", as_function(call_clip), kFlags,
+     "clip(x, min=None, max=None)\n"
+     "--\n"
+     "\n"
+     "x where it lies between min and max, else the nearer of them; NaN stays, and max wins where it is below min. At the limits x gets the gradient.\n"
+     "\n"
+     "x [...]\n"
+     "min [...] (optional)\n"
+     "max [...] (optional)\n"
+     "-> out [...]\n"
+     "T: integers and floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, clip\n"
+     "\n"
+     ">>> out = oarlock.clip(oarlock.ones((2, 3)))\n"
      "\n"},
     {"concat", as_function(call_concat), kFlags,
      "concat(xs, axis=0)\n"
@@ -1380,6 +3844,63 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.copy(oarlock.tensor([1, 2])).tolist()\n"
      "[1, 2]\n"
      "\n"},
+    {"copysign", as_function(call_copysign), kFlags,
+     "copysign(a, b)\n"
+     "--\n"
+     "\n"
+     "a with the sign of b, also of its zeros. A NaN in b counts as positive.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: floats; mixed dtypes promote\n"
+     "Source: IEEE 754-2019, copySign\n"
+     "\n"
+     ">>> out = oarlock.copysign(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"cos", as_function(call_cos), kFlags,
+     "cos(x)\n"
+     "--\n"
+     "\n"
+     "Cosine of x in radians; NaN at infinity.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, cos\n"
+     "\n"
+     ">>> oarlock.cos(oarlock.tensor(0.0)).item()\n"
+     "1.0\n"
+     "\n"},
+    {"cosh", as_function(call_cosh), kFlags,
+     "cosh(x)\n"
+     "--\n"
+     "\n"
+     "Hyperbolic cosine.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, cosh\n"
+     "\n"
+     ">>> out = oarlock.cosh(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"count_nonzero", as_function(call_count_nonzero), kFlags,
+     "count_nonzero(x, axis=None, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "How many elements over axes are not 0 (NaN is not).\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "-> out i64[*R]\n"
+     "T: bool, integers, floats\n"
+     "Source: Array API standard 2024.12, count_nonzero\n"
+     "\n"
+     ">>> oarlock.count_nonzero(oarlock.tensor([0, 3, 4])).item()\n"
+     "2\n"
+     "\n"},
     {"cross_entropy", as_function(call_cross_entropy), kFlags,
      "cross_entropy(logits, labels)\n"
      "--\n"
@@ -1395,6 +3916,67 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> round(oarlock.cross_entropy(oarlock.tensor([[0.0, 0.0]]), oarlock.tensor([1])).item(), 4)\n"
      "0.6931\n"
+     "\n"},
+    {"cumsum", as_function(call_cumsum), kFlags,
+     "cumsum(x, axis=-1, exclusive=False, reverse=False)\n"
+     "--\n"
+     "\n"
+     "Sums of the elements up to each along an axis; without its own, if exclusive; from the end, if reverse. Integers wrap.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; default -1\n"
+     "exclusive: true or false; default false\n"
+     "reverse: true or false; default false\n"
+     "-> out [*S]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 14, CumSum; Array API standard 2023.12, cumulative_sum\n"
+     "\n"
+     ">>> oarlock.cumsum(oarlock.tensor([1, 2, 3]), 0).tolist()\n"
+     "[1, 3, 6]\n"
+     "\n"},
+    {"cumulative_max", as_function(call_cumulative_max), kFlags,
+     "cumulative_max(x, axis=-1)\n"
+     "--\n"
+     "\n"
+     "The greatest element up to each along an axis, and where it is; the first NaN, from there on, and the first of equals.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; default -1\n"
+     "-> values [*S], indices i64[*S]\n"
+     "T: integers and floats\n"
+     "Source: torch.cummax; numpy.maximum.accumulate\n"
+     "\n"
+     ">>> out = oarlock.cumulative_max(oarlock.ones((6,)))\n"
+     "\n"},
+    {"cumulative_product", as_function(call_cumulative_product), kFlags,
+     "cumulative_product(x, axis=-1, exclusive=False, reverse=False)\n"
+     "--\n"
+     "\n"
+     "Products of the elements up to each along an axis; without its own, if exclusive; from the end, if reverse. Integers wrap.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; default -1\n"
+     "exclusive: true or false; default false\n"
+     "reverse: true or false; default false\n"
+     "-> out [*S]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2024.12, cumulative_prod\n"
+     "\n"
+     ">>> out = oarlock.cumulative_product(oarlock.ones((2, 5, 4)), axis=0)\n"
+     "\n"},
+    {"diag", as_function(call_diag), kFlags,
+     "diag(x, offset=0)\n"
+     "--\n"
+     "\n"
+     "Matrices with the last axis of x on a diagonal and 0 elsewhere; offset moves it to the right, or down if negative.\n"
+     "\n"
+     "x [*L, N]\n"
+     "offset: integer; -1048576 to 1048576; default 0\n"
+     "-> out [*R]\n"
+     "T: bool, integers, floats\n"
+     "Source: torch.diag_embed; numpy.diag\n"
+     "\n"
+     ">>> out = oarlock.diag(oarlock.ones((2, 3, 3)))\n"
      "\n"},
     {"diagonal", as_function(call_diagonal), kFlags,
      "diagonal(x, offset=0, axis1=-2, axis2=-1)\n"
@@ -1412,6 +3994,19 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.diagonal(oarlock.tensor([[1, 2], [3, 4]])).tolist()\n"
      "[1, 4]\n"
+     "\n"},
+    {"digamma", as_function(call_digamma), kFlags,
+     "digamma(x)\n"
+     "--\n"
+     "\n"
+     "The derivative of lgamma; NaN at the negative whole numbers, -infinity at 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: scipy.special.digamma; Abramowitz and Stegun, 6.3.7 and 6.3.18\n"
+     "\n"
+     ">>> out = oarlock.digamma(oarlock.ones((2, 3)))\n"
      "\n"},
     {"dim_value", as_function(call_dim_value), kFlags,
      "dim_value(dim, dtype='int64')\n"
@@ -1487,6 +4082,19 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.erf(oarlock.tensor(0.0)).item()\n"
      "0.0\n"
      "\n"},
+    {"erf_inverse", as_function(call_erf_inverse), kFlags,
+     "erf_inverse(x)\n"
+     "--\n"
+     "\n"
+     "The x whose error function it is: erf(out) = x; infinite at 1 and -1, NaN beyond.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Giles 2010, Approximating the erfinv function, as the start of Halley's method\n"
+     "\n"
+     ">>> out = oarlock.erf_inverse(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"exp", as_function(call_exp), kFlags,
      "exp(x)\n"
      "--\n"
@@ -1500,6 +4108,19 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.exp(oarlock.tensor(0.0)).item()\n"
      "1.0\n"
+     "\n"},
+    {"exp2", as_function(call_exp2), kFlags,
+     "exp2(x)\n"
+     "--\n"
+     "\n"
+     "2 to the power x.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: torch.exp2\n"
+     "\n"
+     ">>> out = oarlock.exp2(oarlock.ones((2, 3)))\n"
      "\n"},
     {"expand", as_function(call_expand), kFlags,
      "expand(x, shape)\n"
@@ -1515,6 +4136,106 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.expand(oarlock.tensor([1, 2]), (2, 2)).tolist()\n"
      "[[1, 2], [1, 2]]\n"
+     "\n"},
+    {"expm1", as_function(call_expm1), kFlags,
+     "expm1(x)\n"
+     "--\n"
+     "\n"
+     "exp(x) - 1, exact near 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, expm1\n"
+     "\n"
+     ">>> out = oarlock.expm1(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"eye", as_function(call_eye), kFlags,
+     "eye(rows, columns=None, offset=0, dtype='float32')\n"
+     "--\n"
+     "\n"
+     "1 on a diagonal, 0 elsewhere; offset moves it to the right, or down if negative. columns are as many as rows unless given.\n"
+     "\n"
+     "rows: size\n"
+     "columns: size; may be none\n"
+     "offset: integer; default 0\n"
+     "dtype: dtype; default f32\n"
+     "-> out dtype[*R]\n"
+     "Source: Array API standard 2023.12, eye\n"
+     "\n"
+     ">>> out = oarlock.eye(rows=3)\n"
+     "\n"},
+    {"flatten", as_function(call_flatten), kFlags,
+     "flatten(x, start=0, stop=-1)\n"
+     "--\n"
+     "\n"
+     "x with the axes from start to stop, both counted in, as one. Shares x's elements where strides can say it.\n"
+     "\n"
+     "x [*S]\n"
+     "start: axis; default 0\n"
+     "stop: axis; default -1\n"
+     "-> out [*R]\n"
+     "T: any dtype\n"
+     "Source: torch.flatten\n"
+     "\n"
+     ">>> out = oarlock.flatten(oarlock.ones((2, 3, 4)))\n"
+     "\n"},
+    {"flip", as_function(call_flip), kFlags,
+     "flip(x, axis=None)\n"
+     "--\n"
+     "\n"
+     "x with the order of elements turned around along axes.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "-> out [*S]\n"
+     "T: any dtype\n"
+     "Source: Array API standard 2023.12, flip\n"
+     "\n"
+     ">>> out = oarlock.flip(oarlock.ones((3, 2)), axis=(0, ))\n"
+     "\n"},
+    {"floor", as_function(call_floor), kFlags,
+     "floor(x)\n"
+     "--\n"
+     "\n"
+     "The greatest whole number that is not above x. Integers stay. The gradient is 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, floor\n"
+     "\n"
+     ">>> oarlock.floor(oarlock.tensor([1.8, -1.2])).tolist()\n"
+     "[1.0, -2.0]\n"
+     "\n"},
+    {"floor_divide", as_function(call_floor_divide), kFlags,
+     "floor_divide(a, b)\n"
+     "--\n"
+     "\n"
+     "a / b rounded down. An integer divided by 0 is an error; the lowest one by -1 wraps to itself. Floats: as NumPy, by way of the remainder. The gradient is 0.\n"
+     "\n"
+     "a [...]\n"
+     "b [...] (values not 0)\n"
+     "-> out [...]\n"
+     "T: integers and floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, floor_divide; numpy.floor_divide for special values\n"
+     "\n"
+     ">>> oarlock.floor_divide(oarlock.tensor([7, -7]), 2).tolist()\n"
+     "[3, -4]\n"
+     "\n"},
+    {"fmod", as_function(call_fmod), kFlags,
+     "fmod(a, b)\n"
+     "--\n"
+     "\n"
+     "What a / b rounded toward 0 leaves, with a's sign, as C's fmod and %. An integer divided by 0 is an error.\n"
+     "\n"
+     "a [...]\n"
+     "b [...] (values not 0)\n"
+     "-> out [...]\n"
+     "T: integers and floats; mixed dtypes promote\n"
+     "Source: ONNX operator set 13, Mod, fmod 1; numpy.fmod\n"
+     "\n"
+     ">>> out = oarlock.fmod(oarlock.ones((2, 3)), oarlock.zeros((2, 3)))\n"
      "\n"},
     {"full_like", as_function(call_full_like), kFlags,
      "full_like(x, value)\n"
@@ -1546,6 +4267,34 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.gather(oarlock.tensor([10, 20, 30]), [2, 0]).tolist()\n"
      "[30, 10]\n"
      "\n"},
+    {"gather_nd", as_function(call_gather_nd), kFlags,
+     "gather_nd(x, index)\n"
+     "--\n"
+     "\n"
+     "Elements or slices of x: each row of index holds places along x's first axes, out[j, ...] is x[index[j, 0], index[j, 1], ..., ...]. Negative indices count from the end; one out of range is an error.\n"
+     "\n"
+     "x [*S]\n"
+     "index I[*J, K] (constant, values -S..S-1)\n"
+     "-> out [*J, *R]\n"
+     "T: any dtype\n"
+     "I: integers\n"
+     "Source: ONNX operator set 13, GatherND, batch_dims 0\n"
+     "\n"
+     ">>> out = oarlock.gather_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), dtype='int64'))\n"
+     "\n"},
+    {"global_norm", as_function(call_global_norm), kFlags,
+     "global_norm(xs)\n"
+     "--\n"
+     "\n"
+     "The euclidean norm of all elements of all operands together; f16 and bf16 are summed as f32. What clipping gradients needs.\n"
+     "\n"
+     "xs [*_] ...\n"
+     "-> out []\n"
+     "T: floats\n"
+     "Source: Pascanu et al. 2013, On the difficulty of training recurrent neural networks\n"
+     "\n"
+     ">>> out = oarlock.global_norm([oarlock.ones((2,)), oarlock.ones((2,))])\n"
+     "\n"},
     {"greater", as_function(call_greater), kFlags,
      "greater(a, b)\n"
      "--\n"
@@ -1575,6 +4324,108 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.greater_equal(oarlock.tensor([1, 2]), 2).tolist()\n"
      "[False, True]\n"
+     "\n"},
+    {"heaviside", as_function(call_heaviside), kFlags,
+     "heaviside(x, value)\n"
+     "--\n"
+     "\n"
+     "0 where x is negative, 1 where it is positive, value at 0; NaN stays.\n"
+     "\n"
+     "x [...]\n"
+     "value [...]\n"
+     "-> out [...]\n"
+     "T: floats; mixed dtypes promote\n"
+     "Source: numpy.heaviside\n"
+     "\n"
+     ">>> out = oarlock.heaviside(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"hypot", as_function(call_hypot), kFlags,
+     "hypot(a, b)\n"
+     "--\n"
+     "\n"
+     "sqrt(a*a + b*b) without overflow on the way; infinite where either is. The gradient at 0 is 0.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, hypot\n"
+     "\n"
+     ">>> out = oarlock.hypot(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"index_add", as_function(call_index_add), kFlags,
+     "index_add(x, index, updates, axis=0)\n"
+     "--\n"
+     "\n"
+     "x with updates added at places along an axis: what take read there. Updates that meet are all added. Negative indices count from the end; one out of range is an error.\n"
+     "\n"
+     "x [*S]\n"
+     "index I[N] (constant, values -S[axis]..S[axis]-1)\n"
+     "updates [*_]\n"
+     "axis: axis; default 0\n"
+     "-> out [*S]\n"
+     "T: integers and floats\n"
+     "I: integers\n"
+     "Source: torch.index_add\n"
+     "\n"
+     ">>> out = oarlock.index_add(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), oarlock.ones((2,)), axis=1)\n"
+     "\n"},
+    {"isfinite", as_function(call_isfinite), kFlags,
+     "isfinite(x)\n"
+     "--\n"
+     "\n"
+     "True where x is neither infinite nor NaN.\n"
+     "\n"
+     "x [...]\n"
+     "-> out bool[...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, isfinite\n"
+     "\n"
+     ">>> oarlock.isfinite(oarlock.tensor([1.0, float('inf')])).tolist()\n"
+     "[True, False]\n"
+     "\n"},
+    {"isinf", as_function(call_isinf), kFlags,
+     "isinf(x)\n"
+     "--\n"
+     "\n"
+     "True where x is infinite, of either sign.\n"
+     "\n"
+     "x [...]\n"
+     "-> out bool[...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, isinf\n"
+     "\n"
+     ">>> oarlock.isinf(oarlock.tensor([1.0, float('inf')])).tolist()\n"
+     "[False, True]\n"
+     "\n"},
+    {"isnan", as_function(call_isnan), kFlags,
+     "isnan(x)\n"
+     "--\n"
+     "\n"
+     "True where x is NaN; an integer never is.\n"
+     "\n"
+     "x [...]\n"
+     "-> out bool[...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, isnan\n"
+     "\n"
+     ">>> oarlock.isnan(oarlock.tensor([1.0, float('nan')])).tolist()\n"
+     "[False, True]\n"
+     "\n"},
+    {"lerp", as_function(call_lerp), kFlags,
+     "lerp(a, b, weight)\n"
+     "--\n"
+     "\n"
+     "From a, where weight is 0, to b, where it is 1, both exactly: a + weight * (b - a).\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "weight [...]\n"
+     "-> out [...]\n"
+     "T: floats; mixed dtypes promote\n"
+     "Source: torch.lerp\n"
+     "\n"
+     ">>> out = oarlock.lerp(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
      "\n"},
     {"less", as_function(call_less), kFlags,
      "less(a, b)\n"
@@ -1606,6 +4457,51 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.less_equal(oarlock.tensor([2, 3]), 2).tolist()\n"
      "[True, False]\n"
      "\n"},
+    {"lgamma", as_function(call_lgamma), kFlags,
+     "lgamma(x)\n"
+     "--\n"
+     "\n"
+     "Logarithm of the absolute value of the gamma function; infinite at 0 and the negative whole numbers.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: scipy.special.gammaln; torch.lgamma\n"
+     "\n"
+     ">>> out = oarlock.lgamma(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"linear_scan", as_function(call_linear_scan), kFlags,
+     "linear_scan(decay, x, axis=-1, reverse=False)\n"
+     "--\n"
+     "\n"
+     "out[i] = decay[i] * out[i-1] + x[i] along an axis, from 0; from the end, if reverse.\n"
+     "\n"
+     "decay [*S]\n"
+     "x [*S]\n"
+     "axis: axis; default -1\n"
+     "reverse: true or false; default false\n"
+     "-> out [*S]\n"
+     "T: floats; mixed dtypes promote\n"
+     "Source: Blelloch 1990, Prefix sums and their applications, 1.4.1\n"
+     "\n"
+     ">>> out = oarlock.linear_scan(oarlock.ones((2, 5, 4)), oarlock.ones((2, 5, 4)), axis=0)\n"
+     "\n"},
+    {"linspace", as_function(call_linspace), kFlags,
+     "linspace(start, stop, num, endpoint=True, dtype='float32')\n"
+     "--\n"
+     "\n"
+     "num numbers from start to stop, evenly apart; both ends are exact, or, without endpoint, stop is the first that is left out.\n"
+     "\n"
+     "start: number\n"
+     "stop: number\n"
+     "num: size\n"
+     "endpoint: true or false; default true\n"
+     "dtype: dtype; default f32\n"
+     "-> out dtype[num]\n"
+     "Source: Array API standard 2023.12, linspace\n"
+     "\n"
+     ">>> out = oarlock.linspace(start=-1, stop=2, num=7)\n"
+     "\n"},
     {"log", as_function(call_log), kFlags,
      "log(x)\n"
      "--\n"
@@ -1619,6 +4515,45 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.log(oarlock.tensor(1.0)).item()\n"
      "0.0\n"
+     "\n"},
+    {"log10", as_function(call_log10), kFlags,
+     "log10(x)\n"
+     "--\n"
+     "\n"
+     "Logarithm to base 10; -infinity at 0, NaN below.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, log10\n"
+     "\n"
+     ">>> out = oarlock.log10(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"log1p", as_function(call_log1p), kFlags,
+     "log1p(x)\n"
+     "--\n"
+     "\n"
+     "log(1 + x), exact near 0; -infinity at -1, NaN below.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, log1p\n"
+     "\n"
+     ">>> out = oarlock.log1p(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"log2", as_function(call_log2), kFlags,
+     "log2(x)\n"
+     "--\n"
+     "\n"
+     "Logarithm to base 2; -infinity at 0, NaN below.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, log2\n"
+     "\n"
+     ">>> out = oarlock.log2(oarlock.ones((2, 3)))\n"
      "\n"},
     {"log_softmax", as_function(call_log_softmax), kFlags,
      "log_softmax(x, axis=-1)\n"
@@ -1634,6 +4569,123 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> [round(v, 4) for v in oarlock.log_softmax(oarlock.tensor([0.0, 0.0])).tolist()]\n"
      "[-0.6931, -0.6931]\n"
+     "\n"},
+    {"logaddexp", as_function(call_logaddexp), kFlags,
+     "logaddexp(a, b)\n"
+     "--\n"
+     "\n"
+     "log(exp(a) + exp(b)), computed without leaving the logarithm.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, logaddexp\n"
+     "\n"
+     ">>> out = oarlock.logaddexp(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"logical_and", as_function(call_logical_and), kFlags,
+     "logical_and(a, b)\n"
+     "--\n"
+     "\n"
+     "True where a and b are.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: bool\n"
+     "Source: Array API standard 2023.12, logical_and\n"
+     "\n"
+     ">>> oarlock.logical_and(oarlock.tensor([True, True]), oarlock.tensor([False, True])).tolist()\n"
+     "[False, True]\n"
+     "\n"},
+    {"logical_not", as_function(call_logical_not), kFlags,
+     "logical_not(x)\n"
+     "--\n"
+     "\n"
+     "True where x is false.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: bool\n"
+     "Source: Array API standard 2023.12, logical_not\n"
+     "\n"
+     ">>> oarlock.logical_not(oarlock.tensor([True, False])).tolist()\n"
+     "[False, True]\n"
+     "\n"},
+    {"logical_or", as_function(call_logical_or), kFlags,
+     "logical_or(a, b)\n"
+     "--\n"
+     "\n"
+     "True where a or b is.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: bool\n"
+     "Source: Array API standard 2023.12, logical_or\n"
+     "\n"
+     ">>> oarlock.logical_or(oarlock.tensor([True, False]), oarlock.tensor([False, False])).tolist()\n"
+     "[True, False]\n"
+     "\n"},
+    {"logical_xor", as_function(call_logical_xor), kFlags,
+     "logical_xor(a, b)\n"
+     "--\n"
+     "\n"
+     "True where one of a and b is.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: bool\n"
+     "Source: Array API standard 2023.12, logical_xor\n"
+     "\n"
+     ">>> oarlock.logical_xor(oarlock.tensor([True, True]), oarlock.tensor([False, True])).tolist()\n"
+     "[True, False]\n"
+     "\n"},
+    {"logsumexp", as_function(call_logsumexp), kFlags,
+     "logsumexp(x, axis=None, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "log(sum(exp(x))) over axes, computed from x minus its maximum. Over nothing: -infinity.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 18, ReduceLogSumExp; scipy.special.logsumexp\n"
+     "\n"
+     ">>> out = oarlock.logsumexp(oarlock.ones((3, 0, 4)), axis=(1, ))\n"
+     "\n"},
+    {"masked_fill", as_function(call_masked_fill), kFlags,
+     "masked_fill(x, mask, value)\n"
+     "--\n"
+     "\n"
+     "value where mask is true, x elsewhere.\n"
+     "\n"
+     "x [...]\n"
+     "mask bool[...] (constant)\n"
+     "value [...]\n"
+     "-> out [...]\n"
+     "T: bool, integers, floats\n"
+     "Source: torch.Tensor.masked_fill\n"
+     "\n"
+     ">>> out = oarlock.masked_fill(oarlock.ones((2, 3)), oarlock.zeros((2, 3), dtype='bool'), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"masked_select", as_function(call_masked_select), kFlags,
+     "masked_select(x, mask)\n"
+     "--\n"
+     "\n"
+     "The elements of x where mask is true, in row-major order.\n"
+     "\n"
+     "x [...]\n"
+     "mask bool[...] (constant)\n"
+     "-> out [?N]\n"
+     "T: any dtype\n"
+     "Source: torch.masked_select; Array API standard 2023.12, indexing by a boolean array\n"
+     "\n"
+     ">>> out = oarlock.masked_select(oarlock.ones((2, 3)), oarlock.zeros((2, 3), dtype='bool'))\n"
      "\n"},
     {"matmul", as_function(call_matmul), kFlags,
      "matmul(a, b)\n"
@@ -1729,6 +4781,51 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.mean(oarlock.tensor([1.0, 2.0, 6.0])).item()\n"
      "3.0\n"
      "\n"},
+    {"median", as_function(call_median), kFlags,
+     "median(x, axis=-1, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "The middle one of the sorted elements of an axis, of an even number the mean of the two middle ones; NaN if one is there. Over nothing: an error.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; default -1\n"
+     "keepdims: true or false; default false\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: numpy.median\n"
+     "\n"
+     ">>> out = oarlock.median(oarlock.ones((5, 2)), axis=0)\n"
+     "\n"},
+    {"meshgrid", as_function(call_meshgrid), kFlags,
+     "meshgrid(xs, indexing='xy')\n"
+     "--\n"
+     "\n"
+     "The coordinates of a grid: as many tensors as operands, each of one axis or none, all of the grid's shape. xy exchanges the first two axes, ij leaves them in order. They share the operands' elements.\n"
+     "\n"
+     "xs [*_] ...\n"
+     "indexing: one of xy, ij; default xy\n"
+     "-> grids [*_] ...\n"
+     "T: any dtype\n"
+     "Source: Array API standard 2023.12, meshgrid\n"
+     "\n"
+     ">>> out = oarlock.meshgrid([oarlock.ones((2,)), oarlock.ones((2,))])\n"
+     "\n"},
+    {"min", as_function(call_min), kFlags,
+     "min(x, axis=None, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "Least element over axes; NaN if one is there. Over nothing: infinity, or the highest integer. Elements that share the minimum share its gradient equally.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "-> out [*R]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, min; ONNX operator set 18, ReduceMin, for empty axes\n"
+     "\n"
+     ">>> oarlock.min(oarlock.tensor([[1, 5], [7, 2]]), axis=1).tolist()\n"
+     "[1, 2]\n"
+     "\n"},
     {"minimum", as_function(call_minimum), kFlags,
      "minimum(a, b)\n"
      "--\n"
@@ -1743,6 +4840,21 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.minimum(oarlock.tensor([1, 5]), 3).tolist()\n"
      "[1, 3]\n"
+     "\n"},
+    {"moveaxis", as_function(call_moveaxis), kFlags,
+     "moveaxis(x, source, destination)\n"
+     "--\n"
+     "\n"
+     "x with axes source[i] at places destination[i] of the result, the others in their order. Shares x's elements.\n"
+     "\n"
+     "x [*S]\n"
+     "source: axes\n"
+     "destination: axes\n"
+     "-> out [*R]\n"
+     "T: any dtype\n"
+     "Source: Array API standard 2023.12, moveaxis\n"
+     "\n"
+     ">>> out = oarlock.moveaxis(oarlock.ones((2, 3, 4)), source=(0, ), destination=(-1, ))\n"
      "\n"},
     {"multiply", as_function(call_multiply), kFlags,
      "multiply(a, b)\n"
@@ -1759,6 +4871,22 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.multiply(oarlock.tensor([1, 2]), oarlock.tensor([3, 4])).tolist()\n"
      "[3, 8]\n"
      "\n"},
+    {"nan_to_num", as_function(call_nan_to_num), kFlags,
+     "nan_to_num(x, nan=0.0, posinf=None, neginf=None)\n"
+     "--\n"
+     "\n"
+     "x with finite numbers in place of NaN and infinities; those of the infinities are, unless given, the largest and the lowest of the dtype.\n"
+     "\n"
+     "x [...]\n"
+     "nan: number; default 0\n"
+     "posinf: number; may be none\n"
+     "neginf: number; may be none\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: numpy.nan_to_num\n"
+     "\n"
+     ">>> out = oarlock.nan_to_num(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"negative", as_function(call_negative), kFlags,
      "negative(x)\n"
      "--\n"
@@ -1772,6 +4900,20 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.negative(oarlock.tensor([1, -2])).tolist()\n"
      "[-1, 2]\n"
+     "\n"},
+    {"nonzero", as_function(call_nonzero), kFlags,
+     "nonzero(x)\n"
+     "--\n"
+     "\n"
+     "The places of the elements that are not 0 (NaN is not), a row for each, in row-major order.\n"
+     "\n"
+     "x [*S]\n"
+     "-> out i64[?N, #S]\n"
+     "T: bool, integers, floats\n"
+     "Source: ONNX operator set 13, NonZero, transposed\n"
+     "\n"
+     ">>> oarlock.nonzero(oarlock.tensor([0, 3, 4])).tolist()\n"
+     "[[1], [2]]\n"
      "\n"},
     {"not_equal", as_function(call_not_equal), kFlags,
      "not_equal(a, b)\n"
@@ -1804,6 +4946,20 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.one_hot(oarlock.tensor([1, 0]), 2).tolist()\n"
      "[[0.0, 1.0], [1.0, 0.0]]\n"
      "\n"},
+    {"outer", as_function(call_outer), kFlags,
+     "outer(a, b)\n"
+     "--\n"
+     "\n"
+     "The products of every element of a with every one of b.\n"
+     "\n"
+     "a [M]\n"
+     "b [N]\n"
+     "-> out [M, N]\n"
+     "T: integers and floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, linalg.outer\n"
+     "\n"
+     ">>> out = oarlock.outer(oarlock.ones((2,)), oarlock.ones((3,)))\n"
+     "\n"},
     {"pad", as_function(call_pad), kFlags,
      "pad(x, before, after, between=0, value=0.0)\n"
      "--\n"
@@ -1822,6 +4978,22 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.pad(oarlock.tensor([1, 2]), (1,), (2,)).tolist()\n"
      "[0, 1, 2, 0, 0]\n"
      "\n"},
+    {"pad_edges", as_function(call_pad_edges), kFlags,
+     "pad_edges(x, before, after, mode='reflect')\n"
+     "--\n"
+     "\n"
+     "x with its own elements around it: reflect mirrors them without repeating the edge (again and again, where there is more to fill), replicate repeats the edge, circular goes on at the other end.\n"
+     "\n"
+     "x [*S]\n"
+     "before: sizes\n"
+     "after: sizes\n"
+     "mode: one of reflect, replicate, circular; default reflect\n"
+     "-> out [*R]\n"
+     "T: any dtype\n"
+     "Source: numpy.pad, modes reflect, edge and wrap; ONNX operator set 19, Pad\n"
+     "\n"
+     ">>> out = oarlock.pad_edges(oarlock.ones((2, 4)), before=(1, 3, ), after=(0, 2, ))\n"
+     "\n"},
     {"permute", as_function(call_permute), kFlags,
      "permute(x, axis)\n"
      "--\n"
@@ -1836,6 +5008,126 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.permute(oarlock.zeros((2, 3, 4)), (2, 0, 1)).shape\n"
      "(4, 2, 3)\n"
+     "\n"},
+    {"polygamma", as_function(call_polygamma), kFlags,
+     "polygamma(x, order=1)\n"
+     "--\n"
+     "\n"
+     "The order-th derivative of digamma. Infinite at 0 and the negative whole numbers.\n"
+     "\n"
+     "x [...]\n"
+     "order: integer; at least 1; default 1\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: scipy.special.polygamma; the zeta function by the formula of Euler and Maclaurin\n"
+     "\n"
+     ">>> out = oarlock.polygamma(oarlock.ones((2, 3)), order=1)\n"
+     "\n"},
+    {"power", as_function(call_power), kFlags,
+     "power(a, b)\n"
+     "--\n"
+     "\n"
+     "a to the power b. Integers wrap; one to a negative power is 0, but 1 and -1 keep their size.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: integers and floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, pow\n"
+     "\n"
+     ">>> oarlock.power(oarlock.tensor([2.0, 3.0]), 2).tolist()\n"
+     "[4.0, 9.0]\n"
+     "\n"},
+    {"product", as_function(call_product), kFlags,
+     "product(x, axis=None, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "Product over axes, in x's dtype: integers wrap. Over nothing: 1.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "-> out [*R]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, prod\n"
+     "\n"
+     ">>> oarlock.product(oarlock.tensor([2, 3, 4])).item()\n"
+     "24\n"
+     "\n"},
+    {"put_along_axis", as_function(call_put_along_axis), kFlags,
+     "put_along_axis(x, index, updates, axis=-1, reduction='assign')\n"
+     "--\n"
+     "\n"
+     "x with updates written to places along an axis: out[i, index[i, j, k], k] for axis 1. Updates that meet are all reduced; of assignments the last one stays. index is not longer than x on the other axes; negative indices count from the end, and one out of range is an error.\n"
+     "\n"
+     "x [*S]\n"
+     "index I[*J] (constant, values -S[axis]..S[axis]-1)\n"
+     "updates [*J]\n"
+     "axis: axis; default -1\n"
+     "reduction: one of assign, add, multiply, maximum, minimum; default assign\n"
+     "-> out [*S]\n"
+     "T: bool, integers, floats\n"
+     "I: integers\n"
+     "Source: ONNX operator set 18, ScatterElements; numpy.put_along_axis\n"
+     "\n"
+     ">>> out = oarlock.put_along_axis(oarlock.ones((3, 2)), oarlock.zeros((4, 2), dtype='int64'), oarlock.ones((4, 2)), axis=0)\n"
+     "\n"},
+    {"random_exponential", as_function(call_random_exponential), kFlags,
+     "random_exponential(seed, shape, dtype='float32')\n"
+     "--\n"
+     "\n"
+     "Numbers with the density exp(-x), a function of seed and place alone: -log(1 - u), u as of random_uniform.\n"
+     "\n"
+     "seed i64[2] (host)\n"
+     "shape: sizes\n"
+     "dtype: dtype; default f32\n"
+     "-> out dtype[*shape]\n"
+     "Source: Devroye 1986, Non-uniform random variate generation, II.2\n"
+     "\n"
+     ">>> out = oarlock.random_exponential(oarlock.zeros((2,), dtype='int64'), shape=(3, 5, ))\n"
+     "\n"},
+    {"random_integers", as_function(call_random_integers), kFlags,
+     "random_integers(seed, shape, low, high, dtype='int64')\n"
+     "--\n"
+     "\n"
+     "Whole numbers from low to high - 1, each as likely as the others within 2^-53, a function of seed and place alone: low plus u * (high - low) rounded down, u as of random_uniform in f64.\n"
+     "\n"
+     "seed i64[2] (host)\n"
+     "shape: sizes\n"
+     "low: integer; -4503599627370496 to 4503599627370496\n"
+     "high: integer; -4503599627370496 to 4503599627370496\n"
+     "dtype: dtype; default i64\n"
+     "-> out dtype[*shape]\n"
+     "Source: torch.randint; ONNX has none\n"
+     "\n"
+     ">>> out = oarlock.random_integers(oarlock.zeros((2,), dtype='int64'), shape=(3, 5, ), low=1, high=7)\n"
+     "\n"},
+    {"random_normal", as_function(call_random_normal), kFlags,
+     "random_normal(seed, shape, dtype='float32')\n"
+     "--\n"
+     "\n"
+     "Numbers with mean 0 and standard deviation 1, a function of seed and place alone: elements 2k and 2k+1 are sqrt(-2 log(1 - u)) times cos(2 pi v) and sin(2 pi v), with u and v elements 2k and 2k+1 of random_uniform for the same seed. f16 and bf16 are those of f32, rounded. Every device agrees within 16 units in the last place.\n"
+     "\n"
+     "seed i64[2] (host)\n"
+     "shape: sizes\n"
+     "dtype: dtype; default f32\n"
+     "-> out dtype[*shape]\n"
+     "Source: Box and Muller 1958, A note on the generation of random normal deviates\n"
+     "\n"
+     ">>> out = oarlock.random_normal(oarlock.zeros((2,), dtype='int64'), shape=(3, 5, ))\n"
+     "\n"},
+    {"random_permutation", as_function(call_random_permutation), kFlags,
+     "random_permutation(seed, length)\n"
+     "--\n"
+     "\n"
+     "The numbers 0 to length-1 in an order that is a function of seed alone: that of random_uniform's elements in f64.\n"
+     "\n"
+     "seed i64[2] (host)\n"
+     "length: size\n"
+     "-> out i64[length]\n"
+     "Source: Knuth 1997, The art of computer programming 2, 3.4.2\n"
+     "\n"
+     ">>> out = oarlock.random_permutation(oarlock.zeros((2,), dtype='int64'), length=9)\n"
      "\n"},
     {"random_uniform", as_function(call_random_uniform), kFlags,
      "random_uniform(seed, shape, dtype='float32')\n"
@@ -1852,6 +5144,20 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.random_uniform([1, 0], (2, 3)).shape\n"
      "(2, 3)\n"
      "\n"},
+    {"reciprocal", as_function(call_reciprocal), kFlags,
+     "reciprocal(x)\n"
+     "--\n"
+     "\n"
+     "1 / x.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 13, Reciprocal\n"
+     "\n"
+     ">>> oarlock.reciprocal(oarlock.tensor([2.0, 4.0])).tolist()\n"
+     "[0.5, 0.25]\n"
+     "\n"},
     {"relu", as_function(call_relu), kFlags,
      "relu(x)\n"
      "--\n"
@@ -1865,6 +5171,36 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.relu(oarlock.tensor([-1.0, 2.0])).tolist()\n"
      "[0.0, 2.0]\n"
+     "\n"},
+    {"remainder", as_function(call_remainder), kFlags,
+     "remainder(a, b)\n"
+     "--\n"
+     "\n"
+     "What a / b rounded down leaves, with b's sign. An integer divided by 0 is an error; the lowest one by -1 leaves 0. Floats by 0 give NaN.\n"
+     "\n"
+     "a [...]\n"
+     "b [...] (values not 0)\n"
+     "-> out [...]\n"
+     "T: integers and floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, remainder\n"
+     "\n"
+     ">>> oarlock.remainder(oarlock.tensor([7, -7]), 4).tolist()\n"
+     "[3, 1]\n"
+     "\n"},
+    {"repeat", as_function(call_repeat), kFlags,
+     "repeat(x, repeats, axis=0)\n"
+     "--\n"
+     "\n"
+     "x with every element repeated next to itself along an axis.\n"
+     "\n"
+     "x [*S]\n"
+     "repeats: size\n"
+     "axis: axis; default 0\n"
+     "-> out [*R]\n"
+     "T: any dtype\n"
+     "Source: Array API standard 2023.12, repeat; torch.repeat_interleave\n"
+     "\n"
+     ">>> out = oarlock.repeat(oarlock.ones((2, 3)), repeats=2)\n"
      "\n"},
     {"reshape", as_function(call_reshape), kFlags,
      "reshape(x, shape)\n"
@@ -1880,6 +5216,70 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.reshape(oarlock.tensor([1, 2, 3, 4]), (2, -1)).tolist()\n"
      "[[1, 2], [3, 4]]\n"
+     "\n"},
+    {"rmsprop_update", as_function(call_rmsprop_update), kFlags,
+     "rmsprop_update(parameter, gradient, mean_square, rate, mean=None, momentum=None, alpha=0.99, epsilon=1e-08, weight_decay=0.0, beta=0.9)\n"
+     "--\n"
+     "\n"
+     "One step of RMSProp: g = gradient + weight_decay * parameter; mean_square = alpha * mean_square + (1 - alpha) * g * g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred); step = g / (sqrt(...) + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate * step. Nothing is computed in less than f32.\n"
+     "\n"
+     "parameter [*S] (mutated)\n"
+     "gradient [*S] (constant)\n"
+     "mean_square M[*S] (mutated)\n"
+     "rate f64[] (host)\n"
+     "mean M[*S] (optional, mutated)\n"
+     "momentum M[*S] (optional, mutated)\n"
+     "alpha: number; at least 0; default 0.99\n"
+     "epsilon: number; at least 0; default 1e-08\n"
+     "weight_decay: number; at least 0; default 0\n"
+     "beta: number; at least 0; default 0.9\n"
+     "T: floats\n"
+     "M: floats\n"
+     "Source: Hinton 2012, Neural networks for machine learning, lecture 6; Graves 2013, Generating sequences with recurrent neural networks, for the centred one\n"
+     "\n"
+     ">>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'))\n"
+     "\n"},
+    {"roll", as_function(call_roll), kFlags,
+     "roll(x, shifts, axis)\n"
+     "--\n"
+     "\n"
+     "x moved on along axes by shifts, what leaves at the end coming in at the front; a negative shift goes the other way.\n"
+     "\n"
+     "x [*S]\n"
+     "shifts: integers\n"
+     "axis: axes\n"
+     "-> out [*S]\n"
+     "T: any dtype\n"
+     "Source: Array API standard 2023.12, roll\n"
+     "\n"
+     ">>> out = oarlock.roll(oarlock.ones((5,)), shifts=(2, ), axis=(0, ))\n"
+     "\n"},
+    {"round", as_function(call_round), kFlags,
+     "round(x)\n"
+     "--\n"
+     "\n"
+     "The nearest whole number; halves go to the even one. Integers stay. The gradient is 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, round\n"
+     "\n"
+     ">>> oarlock.round(oarlock.tensor([0.5, 1.5])).tolist()\n"
+     "[0.0, 2.0]\n"
+     "\n"},
+    {"rsqrt", as_function(call_rsqrt), kFlags,
+     "rsqrt(x)\n"
+     "--\n"
+     "\n"
+     "1 / sqrt(x); NaN below 0, infinity at 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: torch.rsqrt\n"
+     "\n"
+     ">>> out = oarlock.rsqrt(oarlock.ones((2, 3)))\n"
      "\n"},
     {"scatter_add", as_function(call_scatter_add), kFlags,
      "scatter_add(x, index, updates)\n"
@@ -1898,11 +5298,43 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.scatter_add(oarlock.zeros((3,)), [0, 2, 2], [1.0, 2.0, 3.0]).tolist()\n"
      "[1.0, 0.0, 5.0]\n"
      "\n"},
-    {"sgd_update", as_function(call_sgd_update), kFlags,
-     "sgd_update(parameter, gradient, rate, momentum=None, beta=0.9, weight_decay=0.0, nesterov=False)\n"
+    {"scatter_nd", as_function(call_scatter_nd), kFlags,
+     "scatter_nd(x, index, updates, reduction='assign')\n"
      "--\n"
      "\n"
-     "One step of stochastic gradient descent: g = gradient + weight_decay * parameter; with momentum, momentum = beta * momentum + g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.\n"
+     "x with updates written to it: each row of index holds places along x's first axes, out[index[j, 0], index[j, 1], ..., ...] gets updates[j, ...]. Updates that meet are all reduced; of assignments the last one stays. Negative indices count from the end; one out of range is an error.\n"
+     "\n"
+     "x [*S]\n"
+     "index I[*J, K] (constant, values -S..S-1)\n"
+     "updates [*_]\n"
+     "reduction: one of assign, add, multiply, maximum, minimum; default assign\n"
+     "-> out [*S]\n"
+     "T: bool, integers, floats\n"
+     "I: integers\n"
+     "Source: ONNX operator set 18, ScatterND\n"
+     "\n"
+     ">>> out = oarlock.scatter_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), dtype='int64'), oarlock.ones((2,)))\n"
+     "\n"},
+    {"search_sorted", as_function(call_search_sorted), kFlags,
+     "search_sorted(sorted, values, side='left')\n"
+     "--\n"
+     "\n"
+     "How many elements of sorted come before each value: where it could be put in, left of its equals or right of them. NaN is the greatest.\n"
+     "\n"
+     "sorted [N]\n"
+     "values [*J]\n"
+     "side: one of left, right; default left\n"
+     "-> out i64[*J]\n"
+     "T: integers and floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, searchsorted\n"
+     "\n"
+     ">>> out = oarlock.search_sorted(oarlock.ones((5,)), oarlock.ones((4,)), side='right')\n"
+     "\n"},
+    {"sgd_update", as_function(call_sgd_update), kFlags,
+     "sgd_update(parameter, gradient, rate, momentum=None, beta=0.9, weight_decay=0.0, nesterov=False, dampening=0.0)\n"
+     "--\n"
+     "\n"
+     "One step of stochastic gradient descent: g = gradient + weight_decay * parameter; with momentum, momentum = beta * momentum + (1 - dampening) * g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.\n"
      "\n"
      "parameter [*S] (mutated)\n"
      "gradient [*S] (constant)\n"
@@ -1911,10 +5343,52 @@ PyMethodDef op_functions[] = {
      "beta: number; at least 0; default 0.9\n"
      "weight_decay: number; at least 0; default 0\n"
      "nesterov: true or false; default false\n"
+     "dampening: number; default 0\n"
      "T: floats\n"
      "Source: Sutskever et al. 2013, On the importance of initialization and momentum in deep learning\n"
      "\n"
      ">>> out = oarlock.sgd_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), weight_decay=0.1)\n"
+     "\n"},
+    {"sign", as_function(call_sign), kFlags,
+     "sign(x)\n"
+     "--\n"
+     "\n"
+     "-1 where x is negative, 1 where it is positive, 0 at 0; NaN stays.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, sign\n"
+     "\n"
+     ">>> oarlock.sign(oarlock.tensor([-3.0, 0.0, 2.0])).tolist()\n"
+     "[-1.0, 0.0, 1.0]\n"
+     "\n"},
+    {"sin", as_function(call_sin), kFlags,
+     "sin(x)\n"
+     "--\n"
+     "\n"
+     "Sine of x in radians; NaN at infinity.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, sin\n"
+     "\n"
+     ">>> oarlock.sin(oarlock.tensor(0.0)).item()\n"
+     "0.0\n"
+     "\n"},
+    {"sinh", as_function(call_sinh), kFlags,
+     "sinh(x)\n"
+     "--\n"
+     "\n"
+     "Hyperbolic sine.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, sinh\n"
+     "\n"
+     ">>> out = oarlock.sinh(oarlock.ones((2, 3)))\n"
      "\n"},
     {"slice", as_function(call_slice), kFlags,
      "slice(x, starts, sizes, steps=1)\n"
@@ -1948,6 +5422,36 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.softmax(oarlock.tensor([0.0, 0.0])).tolist()\n"
      "[0.5, 0.5]\n"
      "\n"},
+    {"sort", as_function(call_sort), kFlags,
+     "sort(x, axis=-1, descending=False)\n"
+     "--\n"
+     "\n"
+     "x sorted along an axis, and where each element was. Equal elements keep their order; NaN is the greatest.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; default -1\n"
+     "descending: true or false; default false\n"
+     "-> values [*S], indices i64[*S]\n"
+     "T: bool, integers, floats\n"
+     "Source: Array API standard 2023.12, sort and argsort; numpy.sort for NaN\n"
+     "\n"
+     ">>> out = oarlock.sort(oarlock.ones((6,)))\n"
+     "\n"},
+    {"split", as_function(call_split), kFlags,
+     "split(x, sizes, axis=0)\n"
+     "--\n"
+     "\n"
+     "x cut along an axis into parts of the given sizes, which fill it. The parts share x's elements.\n"
+     "\n"
+     "x [*_]\n"
+     "sizes: sizes\n"
+     "axis: axis; default 0\n"
+     "-> parts [*_] ...\n"
+     "T: any dtype\n"
+     "Source: ONNX operator set 18, Split; torch.split\n"
+     "\n"
+     ">>> out = oarlock.split(oarlock.ones((2,)), sizes=(2, 3, ))\n"
+     "\n"},
     {"sqrt", as_function(call_sqrt), kFlags,
      "sqrt(x)\n"
      "--\n"
@@ -1961,6 +5465,20 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.sqrt(oarlock.tensor([4.0, 9.0])).tolist()\n"
      "[2.0, 3.0]\n"
+     "\n"},
+    {"square", as_function(call_square), kFlags,
+     "square(x)\n"
+     "--\n"
+     "\n"
+     "x * x. Integers wrap.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, square\n"
+     "\n"
+     ">>> oarlock.square(oarlock.tensor([2.0, -3.0])).tolist()\n"
+     "[4.0, 9.0]\n"
      "\n"},
     {"squeeze", as_function(call_squeeze), kFlags,
      "squeeze(x, axis)\n"
@@ -1976,6 +5494,36 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.squeeze(oarlock.tensor([[1, 2]]), 0).tolist()\n"
      "[1, 2]\n"
+     "\n"},
+    {"stack", as_function(call_stack), kFlags,
+     "stack(xs, axis=0)\n"
+     "--\n"
+     "\n"
+     "The operands, all of one shape, side by side along a new axis; a negative axis counts from the end of the result.\n"
+     "\n"
+     "xs [*_] ...\n"
+     "axis: integer; default 0\n"
+     "-> out [*R]\n"
+     "T: any dtype; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, stack\n"
+     "\n"
+     ">>> out = oarlock.stack([oarlock.ones((2,)), oarlock.ones((2,))])\n"
+     "\n"},
+    {"std", as_function(call_std), kFlags,
+     "std(x, axis=None, keepdims=False, correction=0.0)\n"
+     "--\n"
+     "\n"
+     "Standard deviation over axes: the square root of var. The gradient is 0 where it is 0.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "correction: number; default 0\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, std\n"
+     "\n"
+     ">>> out = oarlock.std(oarlock.ones((2, 0, 4)), axis=(1, ))\n"
      "\n"},
     {"strided_slice", as_function(call_strided_slice), kFlags,
      "strided_slice(x, starts, ends, axis=None, steps=1)\n"
@@ -2041,6 +5589,51 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.sum_to(oarlock.tensor([[1, 2], [3, 4]]), (2,)).tolist()\n"
      "[4, 6]\n"
      "\n"},
+    {"take", as_function(call_take), kFlags,
+     "take(x, index, axis=0)\n"
+     "--\n"
+     "\n"
+     "x at places along an axis: that axis is replaced by index's. Negative indices count from the end; one out of range is an error.\n"
+     "\n"
+     "x [*S]\n"
+     "index I[*J] (constant, values -S[axis]..S[axis]-1)\n"
+     "axis: axis; default 0\n"
+     "-> out [*R]\n"
+     "T: any dtype\n"
+     "I: integers\n"
+     "Source: ONNX operator set 13, Gather; Array API standard 2023.12, take\n"
+     "\n"
+     ">>> out = oarlock.take(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), axis=1)\n"
+     "\n"},
+    {"take_along_axis", as_function(call_take_along_axis), kFlags,
+     "take_along_axis(x, index, axis=-1)\n"
+     "--\n"
+     "\n"
+     "Elements of x along an axis, as many as index has: out[i, j, k] is x[i, index[i, j, k], k] for axis 1. index is not longer than x on the other axes; negative indices count from the end, and one out of range is an error.\n"
+     "\n"
+     "x [*S]\n"
+     "index I[*J] (constant, values -S[axis]..S[axis]-1)\n"
+     "axis: axis; default -1\n"
+     "-> out [*J]\n"
+     "T: any dtype\n"
+     "I: integers\n"
+     "Source: numpy.take_along_axis; ONNX operator set 13, GatherElements; torch.gather for the sizes\n"
+     "\n"
+     ">>> out = oarlock.take_along_axis(oarlock.ones((4, 2)), oarlock.zeros((1, 2), dtype='int64'), axis=0)\n"
+     "\n"},
+    {"tan", as_function(call_tan), kFlags,
+     "tan(x)\n"
+     "--\n"
+     "\n"
+     "Tangent of x in radians; NaN at infinity.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, tan\n"
+     "\n"
+     ">>> out = oarlock.tan(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"tanh", as_function(call_tanh), kFlags,
      "tanh(x)\n"
      "--\n"
@@ -2054,6 +5647,36 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.tanh(oarlock.tensor(0.0)).item()\n"
      "0.0\n"
+     "\n"},
+    {"tile", as_function(call_tile), kFlags,
+     "tile(x, repetitions)\n"
+     "--\n"
+     "\n"
+     "x repeated side by side along each axis; repetitions are right-aligned with its shape, and either may be the longer.\n"
+     "\n"
+     "x [*S]\n"
+     "repetitions: integers; at least 0\n"
+     "-> out [*R]\n"
+     "T: any dtype\n"
+     "Source: Array API standard 2023.12, tile\n"
+     "\n"
+     ">>> out = oarlock.tile(oarlock.ones((2, 3)), repetitions=(2, 3, ))\n"
+     "\n"},
+    {"topk", as_function(call_topk), kFlags,
+     "topk(x, k, largest=True)\n"
+     "--\n"
+     "\n"
+     "The k greatest elements of the last axis, greatest first, or the k least, least first, and where they are. NaN is the greatest; of equal ones the first comes first.\n"
+     "\n"
+     "x [*L, N]\n"
+     "k: size\n"
+     "largest: true or false; default true\n"
+     "-> values [*L, k], indices i64[*L, k]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 11, TopK, sorted\n"
+     "\n"
+     ">>> oarlock.topk(oarlock.tensor([1.0, 5.0, 2.0]), 2).values.tolist()\n"
+     "[5.0, 2.0]\n"
      "\n"},
     {"transfer", as_function(call_transfer), kFlags,
      "transfer(x, device)\n"
@@ -2070,6 +5693,61 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.transfer(oarlock.tensor([1, 2]), 0).tolist()\n"
      "[1, 2]\n"
      "\n"},
+    {"tril", as_function(call_tril), kFlags,
+     "tril(x, offset=0)\n"
+     "--\n"
+     "\n"
+     "The matrices in the last two axes, 0 above their diagonal. offset moves the diagonal to the right.\n"
+     "\n"
+     "x [*L, M, N]\n"
+     "offset: integer; default 0\n"
+     "-> out [*L, M, N]\n"
+     "T: bool, integers, floats\n"
+     "Source: Array API standard 2023.12, tril\n"
+     "\n"
+     ">>> out = oarlock.tril(oarlock.ones((2, 3, 3, 3)))\n"
+     "\n"},
+    {"triu", as_function(call_triu), kFlags,
+     "triu(x, offset=0)\n"
+     "--\n"
+     "\n"
+     "The matrices in the last two axes, 0 below their diagonal. offset moves the diagonal to the right.\n"
+     "\n"
+     "x [*L, M, N]\n"
+     "offset: integer; default 0\n"
+     "-> out [*L, M, N]\n"
+     "T: bool, integers, floats\n"
+     "Source: Array API standard 2023.12, triu\n"
+     "\n"
+     ">>> out = oarlock.triu(oarlock.ones((2, 3, 3, 3)))\n"
+     "\n"},
+    {"trunc", as_function(call_trunc), kFlags,
+     "trunc(x)\n"
+     "--\n"
+     "\n"
+     "x without its fraction: the nearest whole number toward 0. Integers stay. The gradient is 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, trunc\n"
+     "\n"
+     ">>> oarlock.trunc(oarlock.tensor([1.8, -1.8])).tolist()\n"
+     "[1.0, -1.0]\n"
+     "\n"},
+    {"unique", as_function(call_unique), kFlags,
+     "unique(x)\n"
+     "--\n"
+     "\n"
+     "The different elements of x, least first; where each stands first; which of them each element of x is; and how often each is there. Every NaN is different from the others.\n"
+     "\n"
+     "x [*S]\n"
+     "-> values [?N], indices i64[?M], inverse i64[*S], counts i64[?K]\n"
+     "T: bool, integers, floats\n"
+     "Source: Array API standard 2023.12, unique_all\n"
+     "\n"
+     ">>> out = oarlock.unique(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"unsqueeze", as_function(call_unsqueeze), kFlags,
      "unsqueeze(x, axes)\n"
      "--\n"
@@ -2084,6 +5762,66 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.unsqueeze(oarlock.tensor([1, 2]), 0).shape\n"
      "(1, 2)\n"
+     "\n"},
+    {"unstack", as_function(call_unstack), kFlags,
+     "unstack(x, axis=0)\n"
+     "--\n"
+     "\n"
+     "The slices of x along an axis, which is gone in them. They share x's elements.\n"
+     "\n"
+     "x [*_]\n"
+     "axis: axis; default 0\n"
+     "-> parts [*_] ...\n"
+     "T: any dtype\n"
+     "Source: Array API standard 2023.12, unstack\n"
+     "\n"
+     ">>> out = oarlock.unstack(oarlock.ones((2,)))\n"
+     "\n"},
+    {"var", as_function(call_var), kFlags,
+     "var(x, axis=None, keepdims=False, correction=0.0)\n"
+     "--\n"
+     "\n"
+     "Mean of the squared distances from the mean, over axes; correction is subtracted from the number of elements (1: an estimate from a sample), down to 0. Over nothing: NaN.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "correction: number; default 0\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, var\n"
+     "\n"
+     ">>> out = oarlock.var(oarlock.ones((2, 0, 4)), axis=(1, ))\n"
+     "\n"},
+    {"vecdot", as_function(call_vecdot), kFlags,
+     "vecdot(a, b)\n"
+     "--\n"
+     "\n"
+     "Sums of products along the last axis, the axes before it broadcast. Integers wrap.\n"
+     "\n"
+     "a [..., N]\n"
+     "b [..., N]\n"
+     "-> out [...]\n"
+     "T: integers and floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, vecdot, axis -1\n"
+     "\n"
+     ">>> out = oarlock.vecdot(oarlock.ones((2, 3, 3)), oarlock.ones((2, 3, 3)))\n"
+     "\n"},
+    {"vector_norm", as_function(call_vector_norm), kFlags,
+     "vector_norm(x, axis=None, keepdims=False, order=2.0)\n"
+     "--\n"
+     "\n"
+     "The order-norm over axes: sum(|x|^order)^(1/order); the greatest |x| for infinity, the least for -infinity, the number of those that are not 0 for order 0. f16 and bf16 are summed as f32. The gradient is 0 where the norm is.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "order: number; default 2\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, linalg.vector_norm\n"
+     "\n"
+     ">>> out = oarlock.vector_norm(oarlock.ones((3, 4)), axis=(1, ))\n"
      "\n"},
     {"where", as_function(call_where), kFlags,
      "where(condition, a, b)\n"
@@ -2122,6 +5860,46 @@ PyMethodDef op_functions[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 PyMethodDef op_methods[] = {
+    {"abs", as_function(method_abs), kFlags,
+     "abs(self)\n"
+     "--\n"
+     "\n"
+     "Absolute value. The lowest integer stays as it is; the gradient at 0 is 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, abs\n"
+     "\n"
+     ">>> oarlock.abs(oarlock.tensor([-1.5, 2.0])).tolist()\n"
+     "[1.5, 2.0]\n"
+     "\n"},
+    {"acos", as_function(method_acos), kFlags,
+     "acos(self)\n"
+     "--\n"
+     "\n"
+     "Arc cosine, from 0 to pi; NaN outside -1 to 1.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, acos\n"
+     "\n"
+     ">>> out = oarlock.acos(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"acosh", as_function(method_acosh), kFlags,
+     "acosh(self)\n"
+     "--\n"
+     "\n"
+     "Inverse hyperbolic cosine, not negative; NaN below 1.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, acosh\n"
+     "\n"
+     ">>> out = oarlock.acosh(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"add", as_function(method_add), kFlags,
      "add(self, b)\n"
      "--\n"
@@ -2136,6 +5914,151 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.add(oarlock.tensor([1.0, 2.0]), 10).tolist()\n"
      "[11.0, 12.0]\n"
+     "\n"},
+    {"all", as_function(method_all), kFlags,
+     "all(self, axis=None, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "True where no element over axes is 0 (NaN is not). Over nothing: true.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "-> out bool[*R]\n"
+     "T: bool, integers, floats\n"
+     "Source: Array API standard 2023.12, all\n"
+     "\n"
+     ">>> oarlock.all(oarlock.tensor([True, False])).item()\n"
+     "False\n"
+     "\n"},
+    {"any", as_function(method_any), kFlags,
+     "any(self, axis=None, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "True where an element over axes is not 0 (NaN is not). Over nothing: false.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "-> out bool[*R]\n"
+     "T: bool, integers, floats\n"
+     "Source: Array API standard 2023.12, any\n"
+     "\n"
+     ">>> oarlock.any(oarlock.tensor([True, False])).item()\n"
+     "True\n"
+     "\n"},
+    {"argmax", as_function(method_argmax), kFlags,
+     "argmax(self, axis=None, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "The place of the greatest element along an axis, or of all in row-major order; the first NaN, if one is there, else the first of equals. Over nothing: an error.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; may be none\n"
+     "keepdims: true or false; default false\n"
+     "-> out i64[*R]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, argmax; numpy.argmax for NaN\n"
+     "\n"
+     ">>> oarlock.argmax(oarlock.tensor([1.0, 5.0, 2.0]), 0).item()\n"
+     "1\n"
+     "\n"},
+    {"argmin", as_function(method_argmin), kFlags,
+     "argmin(self, axis=None, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "The place of the least element along an axis, or of all in row-major order; the first NaN, if one is there, else the first of equals. Over nothing: an error.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; may be none\n"
+     "keepdims: true or false; default false\n"
+     "-> out i64[*R]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, argmin; numpy.argmin for NaN\n"
+     "\n"
+     ">>> oarlock.argmin(oarlock.tensor([4.0, 5.0, 2.0]), 0).item()\n"
+     "2\n"
+     "\n"},
+    {"argsort", as_function(method_argsort), kFlags,
+     "argsort(self, axis=-1, descending=False)\n"
+     "--\n"
+     "\n"
+     "Where the elements of x, sorted along an axis, were. Equal elements keep their order; NaN is the greatest.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; default -1\n"
+     "descending: true or false; default false\n"
+     "-> out i64[*S]\n"
+     "T: bool, integers, floats\n"
+     "Source: Array API standard 2023.12, argsort\n"
+     "\n"
+     ">>> out = oarlock.argsort(oarlock.ones((6,)))\n"
+     "\n"},
+    {"asin", as_function(method_asin), kFlags,
+     "asin(self)\n"
+     "--\n"
+     "\n"
+     "Arc sine, from -pi/2 to pi/2; NaN outside -1 to 1.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, asin\n"
+     "\n"
+     ">>> out = oarlock.asin(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"asinh", as_function(method_asinh), kFlags,
+     "asinh(self)\n"
+     "--\n"
+     "\n"
+     "Inverse hyperbolic sine.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, asinh\n"
+     "\n"
+     ">>> out = oarlock.asinh(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"atan", as_function(method_atan), kFlags,
+     "atan(self)\n"
+     "--\n"
+     "\n"
+     "Arc tangent, from -pi/2 to pi/2.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, atan\n"
+     "\n"
+     ">>> out = oarlock.atan(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"atan2", as_function(method_atan2), kFlags,
+     "atan2(self, b)\n"
+     "--\n"
+     "\n"
+     "The angle of the point (b, a), from -pi to pi, counted from the axis of b; the signs of both tell the quadrant.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, atan2\n"
+     "\n"
+     ">>> out = oarlock.atan2(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"atanh", as_function(method_atanh), kFlags,
+     "atanh(self)\n"
+     "--\n"
+     "\n"
+     "Inverse hyperbolic tangent; infinite at 1 and -1, NaN beyond.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, atanh\n"
+     "\n"
+     ">>> out = oarlock.atanh(oarlock.ones((2, 3)))\n"
      "\n"},
     {"avg_pool", as_function(method_avg_pool), kFlags,
      "avg_pool(self, kernel, stride=1, padding=0, dilation=1, ceil_mode=False, count_include_pad=False)\n"
@@ -2184,7 +6107,7 @@ PyMethodDef op_methods[] = {
      "\n"
      "x [N, C, *D]\n"
      "running_mean P[C] (constant)\n"
-     "running_var P[C] (constant)\n"
+     "running_var P[C] (constant, values positive)\n"
      "scale P[C] (optional)\n"
      "bias P[C] (optional)\n"
      "training: true or false; default true\n"
@@ -2195,7 +6118,7 @@ PyMethodDef op_methods[] = {
      "P: floats\n"
      "Source: Ioffe and Szegedy 2015, Batch normalization; ONNX operator set 15, BatchNormalization\n"
      "\n"
-     ">>> out = oarlock.batch_norm(oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True, epsilon=0.00001)\n"
+     ">>> out = oarlock.batch_norm(oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.zeros((3,)), training=True, epsilon=0.00001)\n"
      "\n"},
     {"batch_norm_gradient", as_function(method_batch_norm_gradient), kFlags,
      "batch_norm_gradient(self, x, mean, inverse_std, scale=None, training=True)\n"
@@ -2206,7 +6129,7 @@ PyMethodDef op_methods[] = {
      "dy [N, C, *D]\n"
      "x [N, C, *D]\n"
      "mean T+[C]\n"
-     "inverse_std T+[C]\n"
+     "inverse_std T+[C] (values positive)\n"
      "scale P[C] (optional)\n"
      "training: true or false; default true\n"
      "-> dx [N, C, *D], dscale T+[C], dbias T+[C]\n"
@@ -2214,7 +6137,128 @@ PyMethodDef op_methods[] = {
      "P: floats\n"
      "Source: Ioffe and Szegedy 2015, Batch normalization, section 3\n"
      "\n"
-     ">>> out = oarlock.batch_norm_gradient(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True)\n"
+     ">>> out = oarlock.batch_norm_gradient(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.zeros((3,)), training=True)\n"
+     "\n"},
+    {"bernoulli", as_function(method_bernoulli), kFlags,
+     "bernoulli(self, seed, dtype='bool')\n"
+     "--\n"
+     "\n"
+     "True with probability p, a function of seed and place alone: where random_uniform's element in f32 is below it. As a number: 1.\n"
+     "\n"
+     "p [*S] (constant)\n"
+     "seed i64[2] (host)\n"
+     "dtype: dtype; default bool\n"
+     "-> out dtype[*S]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 15, Bernoulli\n"
+     "\n"
+     ">>> out = oarlock.bernoulli(oarlock.ones((4,)), oarlock.zeros((2,), dtype='int64'), dtype=oarlock.float32)\n"
+     "\n"},
+    {"bincount", as_function(method_bincount), kFlags,
+     "bincount(self, length, weights=None, dtype='int64')\n"
+     "--\n"
+     "\n"
+     "How often each number from 0 to length-1 is in index, or the sum of its weights. A number outside is an error.\n"
+     "\n"
+     "index I[N] (constant, values 0..length-1)\n"
+     "length: size\n"
+     "weights W[N] (optional)\n"
+     "dtype: dtype; default i64\n"
+     "-> out dtype[length]\n"
+     "I: integers\n"
+     "W: integers and floats\n"
+     "Source: numpy.bincount, with a fixed length\n"
+     "\n"
+     ">>> out = oarlock.bincount(oarlock.zeros((5,), dtype='int64'), length=3)\n"
+     "\n"},
+    {"bitwise_and", as_function(method_bitwise_and), kFlags,
+     "bitwise_and(self, b)\n"
+     "--\n"
+     "\n"
+     "The bits that are set in both.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: bool and integers; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, bitwise_and\n"
+     "\n"
+     ">>> oarlock.bitwise_and(oarlock.tensor([6, 5]), 3).tolist()\n"
+     "[2, 1]\n"
+     "\n"},
+    {"bitwise_invert", as_function(method_bitwise_invert), kFlags,
+     "bitwise_invert(self)\n"
+     "--\n"
+     "\n"
+     "Every bit turned around: -1 - x, or the largest number minus x where there is no sign.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: bool and integers\n"
+     "Source: Array API standard 2023.12, bitwise_invert\n"
+     "\n"
+     ">>> oarlock.bitwise_invert(oarlock.tensor([0, 5])).tolist()\n"
+     "[-1, -6]\n"
+     "\n"},
+    {"bitwise_left_shift", as_function(method_bitwise_left_shift), kFlags,
+     "bitwise_left_shift(self, b)\n"
+     "--\n"
+     "\n"
+     "a with its bits moved up by b places, zeros in their stead; 0 where b is negative or not below the number of bits.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: integers; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, bitwise_left_shift\n"
+     "\n"
+     ">>> oarlock.bitwise_left_shift(oarlock.tensor([1, 3]), 2).tolist()\n"
+     "[4, 12]\n"
+     "\n"},
+    {"bitwise_or", as_function(method_bitwise_or), kFlags,
+     "bitwise_or(self, b)\n"
+     "--\n"
+     "\n"
+     "The bits that are set in a, b or both.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: bool and integers; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, bitwise_or\n"
+     "\n"
+     ">>> oarlock.bitwise_or(oarlock.tensor([6, 5]), 3).tolist()\n"
+     "[7, 7]\n"
+     "\n"},
+    {"bitwise_right_shift", as_function(method_bitwise_right_shift), kFlags,
+     "bitwise_right_shift(self, b)\n"
+     "--\n"
+     "\n"
+     "a with its bits moved down by b places, its sign in their stead; only the sign is left where b is negative or not below the number of bits.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: integers; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, bitwise_right_shift\n"
+     "\n"
+     ">>> oarlock.bitwise_right_shift(oarlock.tensor([4, 12]), 2).tolist()\n"
+     "[1, 3]\n"
+     "\n"},
+    {"bitwise_xor", as_function(method_bitwise_xor), kFlags,
+     "bitwise_xor(self, b)\n"
+     "--\n"
+     "\n"
+     "The bits that are set in one of a and b.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: bool and integers; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, bitwise_xor\n"
+     "\n"
+     ">>> oarlock.bitwise_xor(oarlock.tensor([6, 5]), 3).tolist()\n"
+     "[5, 6]\n"
      "\n"},
     {"cast", as_function(method_cast), kFlags,
      "cast(self, dtype)\n"
@@ -2230,6 +6274,50 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.cast(oarlock.tensor([1.9, -1.9]), oarlock.int32).tolist()\n"
      "[1, -1]\n"
+     "\n"},
+    {"ceil", as_function(method_ceil), kFlags,
+     "ceil(self)\n"
+     "--\n"
+     "\n"
+     "The least whole number that is not below x. Integers stay. The gradient is 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, ceil\n"
+     "\n"
+     ">>> oarlock.ceil(oarlock.tensor([1.2, -1.2])).tolist()\n"
+     "[2.0, -1.0]\n"
+     "\n"},
+    {"chunk", as_function(method_chunk), kFlags,
+     "chunk(self, parts, axis=0)\n"
+     "--\n"
+     "\n"
+     "x cut along an axis into a number of equal parts. The parts share x's elements.\n"
+     "\n"
+     "x [*_]\n"
+     "parts: integer; 1 to 64\n"
+     "axis: axis; default 0\n"
+     "-> parts [*_] ...\n"
+     "T: any dtype\n"
+     "Source: ONNX operator set 18, Split, num_outputs; torch.chunk\n"
+     "\n"
+     ">>> out = oarlock.chunk(oarlock.ones((2,)), parts=3)\n"
+     "\n"},
+    {"clip", as_function(method_clip), kFlags,
+     "clip(self, min=None, max=None)\n"
+     "--\n"
+     "\n"
+     "x where it lies between min and max, else the nearer of them; NaN stays, and max wins where it is below min. At the limits x gets the gradient.\n"
+     "\n"
+     "x [...]\n"
+     "min [...] (optional)\n"
+     "max [...] (optional)\n"
+     "-> out [...]\n"
+     "T: integers and floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, clip\n"
+     "\n"
+     ">>> out = oarlock.clip(oarlock.ones((2, 3)))\n"
      "\n"},
     {"conv", as_function(method_conv), kFlags,
      "conv(self, w, bias=None, stride=1, padding=0, dilation=1, groups=1)\n"
@@ -2302,6 +6390,63 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.copy(oarlock.tensor([1, 2])).tolist()\n"
      "[1, 2]\n"
      "\n"},
+    {"copysign", as_function(method_copysign), kFlags,
+     "copysign(self, b)\n"
+     "--\n"
+     "\n"
+     "a with the sign of b, also of its zeros. A NaN in b counts as positive.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: floats; mixed dtypes promote\n"
+     "Source: IEEE 754-2019, copySign\n"
+     "\n"
+     ">>> out = oarlock.copysign(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"cos", as_function(method_cos), kFlags,
+     "cos(self)\n"
+     "--\n"
+     "\n"
+     "Cosine of x in radians; NaN at infinity.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, cos\n"
+     "\n"
+     ">>> oarlock.cos(oarlock.tensor(0.0)).item()\n"
+     "1.0\n"
+     "\n"},
+    {"cosh", as_function(method_cosh), kFlags,
+     "cosh(self)\n"
+     "--\n"
+     "\n"
+     "Hyperbolic cosine.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, cosh\n"
+     "\n"
+     ">>> out = oarlock.cosh(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"count_nonzero", as_function(method_count_nonzero), kFlags,
+     "count_nonzero(self, axis=None, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "How many elements over axes are not 0 (NaN is not).\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "-> out i64[*R]\n"
+     "T: bool, integers, floats\n"
+     "Source: Array API standard 2024.12, count_nonzero\n"
+     "\n"
+     ">>> oarlock.count_nonzero(oarlock.tensor([0, 3, 4])).item()\n"
+     "2\n"
+     "\n"},
     {"cross_entropy", as_function(method_cross_entropy), kFlags,
      "cross_entropy(self, labels)\n"
      "--\n"
@@ -2317,6 +6462,67 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> round(oarlock.cross_entropy(oarlock.tensor([[0.0, 0.0]]), oarlock.tensor([1])).item(), 4)\n"
      "0.6931\n"
+     "\n"},
+    {"cumsum", as_function(method_cumsum), kFlags,
+     "cumsum(self, axis=-1, exclusive=False, reverse=False)\n"
+     "--\n"
+     "\n"
+     "Sums of the elements up to each along an axis; without its own, if exclusive; from the end, if reverse. Integers wrap.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; default -1\n"
+     "exclusive: true or false; default false\n"
+     "reverse: true or false; default false\n"
+     "-> out [*S]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 14, CumSum; Array API standard 2023.12, cumulative_sum\n"
+     "\n"
+     ">>> oarlock.cumsum(oarlock.tensor([1, 2, 3]), 0).tolist()\n"
+     "[1, 3, 6]\n"
+     "\n"},
+    {"cumulative_max", as_function(method_cumulative_max), kFlags,
+     "cumulative_max(self, axis=-1)\n"
+     "--\n"
+     "\n"
+     "The greatest element up to each along an axis, and where it is; the first NaN, from there on, and the first of equals.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; default -1\n"
+     "-> values [*S], indices i64[*S]\n"
+     "T: integers and floats\n"
+     "Source: torch.cummax; numpy.maximum.accumulate\n"
+     "\n"
+     ">>> out = oarlock.cumulative_max(oarlock.ones((6,)))\n"
+     "\n"},
+    {"cumulative_product", as_function(method_cumulative_product), kFlags,
+     "cumulative_product(self, axis=-1, exclusive=False, reverse=False)\n"
+     "--\n"
+     "\n"
+     "Products of the elements up to each along an axis; without its own, if exclusive; from the end, if reverse. Integers wrap.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; default -1\n"
+     "exclusive: true or false; default false\n"
+     "reverse: true or false; default false\n"
+     "-> out [*S]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2024.12, cumulative_prod\n"
+     "\n"
+     ">>> out = oarlock.cumulative_product(oarlock.ones((2, 5, 4)), axis=0)\n"
+     "\n"},
+    {"diag", as_function(method_diag), kFlags,
+     "diag(self, offset=0)\n"
+     "--\n"
+     "\n"
+     "Matrices with the last axis of x on a diagonal and 0 elsewhere; offset moves it to the right, or down if negative.\n"
+     "\n"
+     "x [*L, N]\n"
+     "offset: integer; -1048576 to 1048576; default 0\n"
+     "-> out [*R]\n"
+     "T: bool, integers, floats\n"
+     "Source: torch.diag_embed; numpy.diag\n"
+     "\n"
+     ">>> out = oarlock.diag(oarlock.ones((2, 3, 3)))\n"
      "\n"},
     {"diagonal", as_function(method_diagonal), kFlags,
      "diagonal(self, offset=0, axis1=-2, axis2=-1)\n"
@@ -2334,6 +6540,19 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.diagonal(oarlock.tensor([[1, 2], [3, 4]])).tolist()\n"
      "[1, 4]\n"
+     "\n"},
+    {"digamma", as_function(method_digamma), kFlags,
+     "digamma(self)\n"
+     "--\n"
+     "\n"
+     "The derivative of lgamma; NaN at the negative whole numbers, -infinity at 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: scipy.special.digamma; Abramowitz and Stegun, 6.3.7 and 6.3.18\n"
+     "\n"
+     ">>> out = oarlock.digamma(oarlock.ones((2, 3)))\n"
      "\n"},
     {"divide", as_function(method_divide), kFlags,
      "divide(self, b)\n"
@@ -2395,6 +6614,19 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.erf(oarlock.tensor(0.0)).item()\n"
      "0.0\n"
      "\n"},
+    {"erf_inverse", as_function(method_erf_inverse), kFlags,
+     "erf_inverse(self)\n"
+     "--\n"
+     "\n"
+     "The x whose error function it is: erf(out) = x; infinite at 1 and -1, NaN beyond.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Giles 2010, Approximating the erfinv function, as the start of Halley's method\n"
+     "\n"
+     ">>> out = oarlock.erf_inverse(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"exp", as_function(method_exp), kFlags,
      "exp(self)\n"
      "--\n"
@@ -2408,6 +6640,19 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.exp(oarlock.tensor(0.0)).item()\n"
      "1.0\n"
+     "\n"},
+    {"exp2", as_function(method_exp2), kFlags,
+     "exp2(self)\n"
+     "--\n"
+     "\n"
+     "2 to the power x.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: torch.exp2\n"
+     "\n"
+     ">>> out = oarlock.exp2(oarlock.ones((2, 3)))\n"
      "\n"},
     {"expand", as_function(method_expand), kFlags,
      "expand(self, shape)\n"
@@ -2423,6 +6668,91 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.expand(oarlock.tensor([1, 2]), (2, 2)).tolist()\n"
      "[[1, 2], [1, 2]]\n"
+     "\n"},
+    {"expm1", as_function(method_expm1), kFlags,
+     "expm1(self)\n"
+     "--\n"
+     "\n"
+     "exp(x) - 1, exact near 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, expm1\n"
+     "\n"
+     ">>> out = oarlock.expm1(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"flatten", as_function(method_flatten), kFlags,
+     "flatten(self, start=0, stop=-1)\n"
+     "--\n"
+     "\n"
+     "x with the axes from start to stop, both counted in, as one. Shares x's elements where strides can say it.\n"
+     "\n"
+     "x [*S]\n"
+     "start: axis; default 0\n"
+     "stop: axis; default -1\n"
+     "-> out [*R]\n"
+     "T: any dtype\n"
+     "Source: torch.flatten\n"
+     "\n"
+     ">>> out = oarlock.flatten(oarlock.ones((2, 3, 4)))\n"
+     "\n"},
+    {"flip", as_function(method_flip), kFlags,
+     "flip(self, axis=None)\n"
+     "--\n"
+     "\n"
+     "x with the order of elements turned around along axes.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "-> out [*S]\n"
+     "T: any dtype\n"
+     "Source: Array API standard 2023.12, flip\n"
+     "\n"
+     ">>> out = oarlock.flip(oarlock.ones((3, 2)), axis=(0, ))\n"
+     "\n"},
+    {"floor", as_function(method_floor), kFlags,
+     "floor(self)\n"
+     "--\n"
+     "\n"
+     "The greatest whole number that is not above x. Integers stay. The gradient is 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, floor\n"
+     "\n"
+     ">>> oarlock.floor(oarlock.tensor([1.8, -1.2])).tolist()\n"
+     "[1.0, -2.0]\n"
+     "\n"},
+    {"floor_divide", as_function(method_floor_divide), kFlags,
+     "floor_divide(self, b)\n"
+     "--\n"
+     "\n"
+     "a / b rounded down. An integer divided by 0 is an error; the lowest one by -1 wraps to itself. Floats: as NumPy, by way of the remainder. The gradient is 0.\n"
+     "\n"
+     "a [...]\n"
+     "b [...] (values not 0)\n"
+     "-> out [...]\n"
+     "T: integers and floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, floor_divide; numpy.floor_divide for special values\n"
+     "\n"
+     ">>> oarlock.floor_divide(oarlock.tensor([7, -7]), 2).tolist()\n"
+     "[3, -4]\n"
+     "\n"},
+    {"fmod", as_function(method_fmod), kFlags,
+     "fmod(self, b)\n"
+     "--\n"
+     "\n"
+     "What a / b rounded toward 0 leaves, with a's sign, as C's fmod and %. An integer divided by 0 is an error.\n"
+     "\n"
+     "a [...]\n"
+     "b [...] (values not 0)\n"
+     "-> out [...]\n"
+     "T: integers and floats; mixed dtypes promote\n"
+     "Source: ONNX operator set 13, Mod, fmod 1; numpy.fmod\n"
+     "\n"
+     ">>> out = oarlock.fmod(oarlock.ones((2, 3)), oarlock.zeros((2, 3)))\n"
      "\n"},
     {"full_like", as_function(method_full_like), kFlags,
      "full_like(self, value)\n"
@@ -2454,6 +6784,21 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.gather(oarlock.tensor([10, 20, 30]), [2, 0]).tolist()\n"
      "[30, 10]\n"
      "\n"},
+    {"gather_nd", as_function(method_gather_nd), kFlags,
+     "gather_nd(self, index)\n"
+     "--\n"
+     "\n"
+     "Elements or slices of x: each row of index holds places along x's first axes, out[j, ...] is x[index[j, 0], index[j, 1], ..., ...]. Negative indices count from the end; one out of range is an error.\n"
+     "\n"
+     "x [*S]\n"
+     "index I[*J, K] (constant, values -S..S-1)\n"
+     "-> out [*J, *R]\n"
+     "T: any dtype\n"
+     "I: integers\n"
+     "Source: ONNX operator set 13, GatherND, batch_dims 0\n"
+     "\n"
+     ">>> out = oarlock.gather_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), dtype='int64'))\n"
+     "\n"},
     {"greater", as_function(method_greater), kFlags,
      "greater(self, b)\n"
      "--\n"
@@ -2483,6 +6828,108 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.greater_equal(oarlock.tensor([1, 2]), 2).tolist()\n"
      "[False, True]\n"
+     "\n"},
+    {"heaviside", as_function(method_heaviside), kFlags,
+     "heaviside(self, value)\n"
+     "--\n"
+     "\n"
+     "0 where x is negative, 1 where it is positive, value at 0; NaN stays.\n"
+     "\n"
+     "x [...]\n"
+     "value [...]\n"
+     "-> out [...]\n"
+     "T: floats; mixed dtypes promote\n"
+     "Source: numpy.heaviside\n"
+     "\n"
+     ">>> out = oarlock.heaviside(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"hypot", as_function(method_hypot), kFlags,
+     "hypot(self, b)\n"
+     "--\n"
+     "\n"
+     "sqrt(a*a + b*b) without overflow on the way; infinite where either is. The gradient at 0 is 0.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, hypot\n"
+     "\n"
+     ">>> out = oarlock.hypot(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"index_add", as_function(method_index_add), kFlags,
+     "index_add(self, index, updates, axis=0)\n"
+     "--\n"
+     "\n"
+     "x with updates added at places along an axis: what take read there. Updates that meet are all added. Negative indices count from the end; one out of range is an error.\n"
+     "\n"
+     "x [*S]\n"
+     "index I[N] (constant, values -S[axis]..S[axis]-1)\n"
+     "updates [*_]\n"
+     "axis: axis; default 0\n"
+     "-> out [*S]\n"
+     "T: integers and floats\n"
+     "I: integers\n"
+     "Source: torch.index_add\n"
+     "\n"
+     ">>> out = oarlock.index_add(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), oarlock.ones((2,)), axis=1)\n"
+     "\n"},
+    {"isfinite", as_function(method_isfinite), kFlags,
+     "isfinite(self)\n"
+     "--\n"
+     "\n"
+     "True where x is neither infinite nor NaN.\n"
+     "\n"
+     "x [...]\n"
+     "-> out bool[...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, isfinite\n"
+     "\n"
+     ">>> oarlock.isfinite(oarlock.tensor([1.0, float('inf')])).tolist()\n"
+     "[True, False]\n"
+     "\n"},
+    {"isinf", as_function(method_isinf), kFlags,
+     "isinf(self)\n"
+     "--\n"
+     "\n"
+     "True where x is infinite, of either sign.\n"
+     "\n"
+     "x [...]\n"
+     "-> out bool[...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, isinf\n"
+     "\n"
+     ">>> oarlock.isinf(oarlock.tensor([1.0, float('inf')])).tolist()\n"
+     "[False, True]\n"
+     "\n"},
+    {"isnan", as_function(method_isnan), kFlags,
+     "isnan(self)\n"
+     "--\n"
+     "\n"
+     "True where x is NaN; an integer never is.\n"
+     "\n"
+     "x [...]\n"
+     "-> out bool[...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, isnan\n"
+     "\n"
+     ">>> oarlock.isnan(oarlock.tensor([1.0, float('nan')])).tolist()\n"
+     "[False, True]\n"
+     "\n"},
+    {"lerp", as_function(method_lerp), kFlags,
+     "lerp(self, b, weight)\n"
+     "--\n"
+     "\n"
+     "From a, where weight is 0, to b, where it is 1, both exactly: a + weight * (b - a).\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "weight [...]\n"
+     "-> out [...]\n"
+     "T: floats; mixed dtypes promote\n"
+     "Source: torch.lerp\n"
+     "\n"
+     ">>> out = oarlock.lerp(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
      "\n"},
     {"less", as_function(method_less), kFlags,
      "less(self, b)\n"
@@ -2514,6 +6961,35 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.less_equal(oarlock.tensor([2, 3]), 2).tolist()\n"
      "[True, False]\n"
      "\n"},
+    {"lgamma", as_function(method_lgamma), kFlags,
+     "lgamma(self)\n"
+     "--\n"
+     "\n"
+     "Logarithm of the absolute value of the gamma function; infinite at 0 and the negative whole numbers.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: scipy.special.gammaln; torch.lgamma\n"
+     "\n"
+     ">>> out = oarlock.lgamma(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"linear_scan", as_function(method_linear_scan), kFlags,
+     "linear_scan(self, x, axis=-1, reverse=False)\n"
+     "--\n"
+     "\n"
+     "out[i] = decay[i] * out[i-1] + x[i] along an axis, from 0; from the end, if reverse.\n"
+     "\n"
+     "decay [*S]\n"
+     "x [*S]\n"
+     "axis: axis; default -1\n"
+     "reverse: true or false; default false\n"
+     "-> out [*S]\n"
+     "T: floats; mixed dtypes promote\n"
+     "Source: Blelloch 1990, Prefix sums and their applications, 1.4.1\n"
+     "\n"
+     ">>> out = oarlock.linear_scan(oarlock.ones((2, 5, 4)), oarlock.ones((2, 5, 4)), axis=0)\n"
+     "\n"},
     {"log", as_function(method_log), kFlags,
      "log(self)\n"
      "--\n"
@@ -2527,6 +7003,45 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.log(oarlock.tensor(1.0)).item()\n"
      "0.0\n"
+     "\n"},
+    {"log10", as_function(method_log10), kFlags,
+     "log10(self)\n"
+     "--\n"
+     "\n"
+     "Logarithm to base 10; -infinity at 0, NaN below.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, log10\n"
+     "\n"
+     ">>> out = oarlock.log10(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"log1p", as_function(method_log1p), kFlags,
+     "log1p(self)\n"
+     "--\n"
+     "\n"
+     "log(1 + x), exact near 0; -infinity at -1, NaN below.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, log1p\n"
+     "\n"
+     ">>> out = oarlock.log1p(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"log2", as_function(method_log2), kFlags,
+     "log2(self)\n"
+     "--\n"
+     "\n"
+     "Logarithm to base 2; -infinity at 0, NaN below.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, log2\n"
+     "\n"
+     ">>> out = oarlock.log2(oarlock.ones((2, 3)))\n"
      "\n"},
     {"log_softmax", as_function(method_log_softmax), kFlags,
      "log_softmax(self, axis=-1)\n"
@@ -2542,6 +7057,123 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> [round(v, 4) for v in oarlock.log_softmax(oarlock.tensor([0.0, 0.0])).tolist()]\n"
      "[-0.6931, -0.6931]\n"
+     "\n"},
+    {"logaddexp", as_function(method_logaddexp), kFlags,
+     "logaddexp(self, b)\n"
+     "--\n"
+     "\n"
+     "log(exp(a) + exp(b)), computed without leaving the logarithm.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, logaddexp\n"
+     "\n"
+     ">>> out = oarlock.logaddexp(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"logical_and", as_function(method_logical_and), kFlags,
+     "logical_and(self, b)\n"
+     "--\n"
+     "\n"
+     "True where a and b are.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: bool\n"
+     "Source: Array API standard 2023.12, logical_and\n"
+     "\n"
+     ">>> oarlock.logical_and(oarlock.tensor([True, True]), oarlock.tensor([False, True])).tolist()\n"
+     "[False, True]\n"
+     "\n"},
+    {"logical_not", as_function(method_logical_not), kFlags,
+     "logical_not(self)\n"
+     "--\n"
+     "\n"
+     "True where x is false.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: bool\n"
+     "Source: Array API standard 2023.12, logical_not\n"
+     "\n"
+     ">>> oarlock.logical_not(oarlock.tensor([True, False])).tolist()\n"
+     "[False, True]\n"
+     "\n"},
+    {"logical_or", as_function(method_logical_or), kFlags,
+     "logical_or(self, b)\n"
+     "--\n"
+     "\n"
+     "True where a or b is.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: bool\n"
+     "Source: Array API standard 2023.12, logical_or\n"
+     "\n"
+     ">>> oarlock.logical_or(oarlock.tensor([True, False]), oarlock.tensor([False, False])).tolist()\n"
+     "[True, False]\n"
+     "\n"},
+    {"logical_xor", as_function(method_logical_xor), kFlags,
+     "logical_xor(self, b)\n"
+     "--\n"
+     "\n"
+     "True where one of a and b is.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: bool\n"
+     "Source: Array API standard 2023.12, logical_xor\n"
+     "\n"
+     ">>> oarlock.logical_xor(oarlock.tensor([True, True]), oarlock.tensor([False, True])).tolist()\n"
+     "[True, False]\n"
+     "\n"},
+    {"logsumexp", as_function(method_logsumexp), kFlags,
+     "logsumexp(self, axis=None, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "log(sum(exp(x))) over axes, computed from x minus its maximum. Over nothing: -infinity.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 18, ReduceLogSumExp; scipy.special.logsumexp\n"
+     "\n"
+     ">>> out = oarlock.logsumexp(oarlock.ones((3, 0, 4)), axis=(1, ))\n"
+     "\n"},
+    {"masked_fill", as_function(method_masked_fill), kFlags,
+     "masked_fill(self, mask, value)\n"
+     "--\n"
+     "\n"
+     "value where mask is true, x elsewhere.\n"
+     "\n"
+     "x [...]\n"
+     "mask bool[...] (constant)\n"
+     "value [...]\n"
+     "-> out [...]\n"
+     "T: bool, integers, floats\n"
+     "Source: torch.Tensor.masked_fill\n"
+     "\n"
+     ">>> out = oarlock.masked_fill(oarlock.ones((2, 3)), oarlock.zeros((2, 3), dtype='bool'), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"masked_select", as_function(method_masked_select), kFlags,
+     "masked_select(self, mask)\n"
+     "--\n"
+     "\n"
+     "The elements of x where mask is true, in row-major order.\n"
+     "\n"
+     "x [...]\n"
+     "mask bool[...] (constant)\n"
+     "-> out [?N]\n"
+     "T: any dtype\n"
+     "Source: torch.masked_select; Array API standard 2023.12, indexing by a boolean array\n"
+     "\n"
+     ">>> out = oarlock.masked_select(oarlock.ones((2, 3)), oarlock.zeros((2, 3), dtype='bool'))\n"
      "\n"},
     {"matmul", as_function(method_matmul), kFlags,
      "matmul(self, b)\n"
@@ -2637,6 +7269,37 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.mean(oarlock.tensor([1.0, 2.0, 6.0])).item()\n"
      "3.0\n"
      "\n"},
+    {"median", as_function(method_median), kFlags,
+     "median(self, axis=-1, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "The middle one of the sorted elements of an axis, of an even number the mean of the two middle ones; NaN if one is there. Over nothing: an error.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; default -1\n"
+     "keepdims: true or false; default false\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: numpy.median\n"
+     "\n"
+     ">>> out = oarlock.median(oarlock.ones((5, 2)), axis=0)\n"
+     "\n"},
+    {"min", as_function(method_min), kFlags,
+     "min(self, axis=None, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "Least element over axes; NaN if one is there. Over nothing: infinity, or the highest integer. Elements that share the minimum share its gradient equally.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "-> out [*R]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, min; ONNX operator set 18, ReduceMin, for empty axes\n"
+     "\n"
+     ">>> oarlock.min(oarlock.tensor([[1, 5], [7, 2]]), axis=1).tolist()\n"
+     "[1, 2]\n"
+     "\n"},
     {"minimum", as_function(method_minimum), kFlags,
      "minimum(self, b)\n"
      "--\n"
@@ -2651,6 +7314,21 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.minimum(oarlock.tensor([1, 5]), 3).tolist()\n"
      "[1, 3]\n"
+     "\n"},
+    {"moveaxis", as_function(method_moveaxis), kFlags,
+     "moveaxis(self, source, destination)\n"
+     "--\n"
+     "\n"
+     "x with axes source[i] at places destination[i] of the result, the others in their order. Shares x's elements.\n"
+     "\n"
+     "x [*S]\n"
+     "source: axes\n"
+     "destination: axes\n"
+     "-> out [*R]\n"
+     "T: any dtype\n"
+     "Source: Array API standard 2023.12, moveaxis\n"
+     "\n"
+     ">>> out = oarlock.moveaxis(oarlock.ones((2, 3, 4)), source=(0, ), destination=(-1, ))\n"
      "\n"},
     {"multiply", as_function(method_multiply), kFlags,
      "multiply(self, b)\n"
@@ -2667,6 +7345,22 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.multiply(oarlock.tensor([1, 2]), oarlock.tensor([3, 4])).tolist()\n"
      "[3, 8]\n"
      "\n"},
+    {"nan_to_num", as_function(method_nan_to_num), kFlags,
+     "nan_to_num(self, nan=0.0, posinf=None, neginf=None)\n"
+     "--\n"
+     "\n"
+     "x with finite numbers in place of NaN and infinities; those of the infinities are, unless given, the largest and the lowest of the dtype.\n"
+     "\n"
+     "x [...]\n"
+     "nan: number; default 0\n"
+     "posinf: number; may be none\n"
+     "neginf: number; may be none\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: numpy.nan_to_num\n"
+     "\n"
+     ">>> out = oarlock.nan_to_num(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"negative", as_function(method_negative), kFlags,
      "negative(self)\n"
      "--\n"
@@ -2680,6 +7374,20 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.negative(oarlock.tensor([1, -2])).tolist()\n"
      "[-1, 2]\n"
+     "\n"},
+    {"nonzero", as_function(method_nonzero), kFlags,
+     "nonzero(self)\n"
+     "--\n"
+     "\n"
+     "The places of the elements that are not 0 (NaN is not), a row for each, in row-major order.\n"
+     "\n"
+     "x [*S]\n"
+     "-> out i64[?N, #S]\n"
+     "T: bool, integers, floats\n"
+     "Source: ONNX operator set 13, NonZero, transposed\n"
+     "\n"
+     ">>> oarlock.nonzero(oarlock.tensor([0, 3, 4])).tolist()\n"
+     "[[1], [2]]\n"
      "\n"},
     {"not_equal", as_function(method_not_equal), kFlags,
      "not_equal(self, b)\n"
@@ -2712,6 +7420,20 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.one_hot(oarlock.tensor([1, 0]), 2).tolist()\n"
      "[[0.0, 1.0], [1.0, 0.0]]\n"
      "\n"},
+    {"outer", as_function(method_outer), kFlags,
+     "outer(self, b)\n"
+     "--\n"
+     "\n"
+     "The products of every element of a with every one of b.\n"
+     "\n"
+     "a [M]\n"
+     "b [N]\n"
+     "-> out [M, N]\n"
+     "T: integers and floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, linalg.outer\n"
+     "\n"
+     ">>> out = oarlock.outer(oarlock.ones((2,)), oarlock.ones((3,)))\n"
+     "\n"},
     {"pad", as_function(method_pad), kFlags,
      "pad(self, before, after, between=0, value=0.0)\n"
      "--\n"
@@ -2730,6 +7452,22 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.pad(oarlock.tensor([1, 2]), (1,), (2,)).tolist()\n"
      "[0, 1, 2, 0, 0]\n"
      "\n"},
+    {"pad_edges", as_function(method_pad_edges), kFlags,
+     "pad_edges(self, before, after, mode='reflect')\n"
+     "--\n"
+     "\n"
+     "x with its own elements around it: reflect mirrors them without repeating the edge (again and again, where there is more to fill), replicate repeats the edge, circular goes on at the other end.\n"
+     "\n"
+     "x [*S]\n"
+     "before: sizes\n"
+     "after: sizes\n"
+     "mode: one of reflect, replicate, circular; default reflect\n"
+     "-> out [*R]\n"
+     "T: any dtype\n"
+     "Source: numpy.pad, modes reflect, edge and wrap; ONNX operator set 19, Pad\n"
+     "\n"
+     ">>> out = oarlock.pad_edges(oarlock.ones((2, 4)), before=(1, 3, ), after=(0, 2, ))\n"
+     "\n"},
     {"permute", as_function(method_permute), kFlags,
      "permute(self, axis)\n"
      "--\n"
@@ -2745,6 +7483,83 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.permute(oarlock.zeros((2, 3, 4)), (2, 0, 1)).shape\n"
      "(4, 2, 3)\n"
      "\n"},
+    {"polygamma", as_function(method_polygamma), kFlags,
+     "polygamma(self, order=1)\n"
+     "--\n"
+     "\n"
+     "The order-th derivative of digamma. Infinite at 0 and the negative whole numbers.\n"
+     "\n"
+     "x [...]\n"
+     "order: integer; at least 1; default 1\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: scipy.special.polygamma; the zeta function by the formula of Euler and Maclaurin\n"
+     "\n"
+     ">>> out = oarlock.polygamma(oarlock.ones((2, 3)), order=1)\n"
+     "\n"},
+    {"power", as_function(method_power), kFlags,
+     "power(self, b)\n"
+     "--\n"
+     "\n"
+     "a to the power b. Integers wrap; one to a negative power is 0, but 1 and -1 keep their size.\n"
+     "\n"
+     "a [...]\n"
+     "b [...]\n"
+     "-> out [...]\n"
+     "T: integers and floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, pow\n"
+     "\n"
+     ">>> oarlock.power(oarlock.tensor([2.0, 3.0]), 2).tolist()\n"
+     "[4.0, 9.0]\n"
+     "\n"},
+    {"product", as_function(method_product), kFlags,
+     "product(self, axis=None, keepdims=False)\n"
+     "--\n"
+     "\n"
+     "Product over axes, in x's dtype: integers wrap. Over nothing: 1.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "-> out [*R]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, prod\n"
+     "\n"
+     ">>> oarlock.product(oarlock.tensor([2, 3, 4])).item()\n"
+     "24\n"
+     "\n"},
+    {"put_along_axis", as_function(method_put_along_axis), kFlags,
+     "put_along_axis(self, index, updates, axis=-1, reduction='assign')\n"
+     "--\n"
+     "\n"
+     "x with updates written to places along an axis: out[i, index[i, j, k], k] for axis 1. Updates that meet are all reduced; of assignments the last one stays. index is not longer than x on the other axes; negative indices count from the end, and one out of range is an error.\n"
+     "\n"
+     "x [*S]\n"
+     "index I[*J] (constant, values -S[axis]..S[axis]-1)\n"
+     "updates [*J]\n"
+     "axis: axis; default -1\n"
+     "reduction: one of assign, add, multiply, maximum, minimum; default assign\n"
+     "-> out [*S]\n"
+     "T: bool, integers, floats\n"
+     "I: integers\n"
+     "Source: ONNX operator set 18, ScatterElements; numpy.put_along_axis\n"
+     "\n"
+     ">>> out = oarlock.put_along_axis(oarlock.ones((3, 2)), oarlock.zeros((4, 2), dtype='int64'), oarlock.ones((4, 2)), axis=0)\n"
+     "\n"},
+    {"reciprocal", as_function(method_reciprocal), kFlags,
+     "reciprocal(self)\n"
+     "--\n"
+     "\n"
+     "1 / x.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 13, Reciprocal\n"
+     "\n"
+     ">>> oarlock.reciprocal(oarlock.tensor([2.0, 4.0])).tolist()\n"
+     "[0.5, 0.25]\n"
+     "\n"},
     {"relu", as_function(method_relu), kFlags,
      "relu(self)\n"
      "--\n"
@@ -2758,6 +7573,36 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.relu(oarlock.tensor([-1.0, 2.0])).tolist()\n"
      "[0.0, 2.0]\n"
+     "\n"},
+    {"remainder", as_function(method_remainder), kFlags,
+     "remainder(self, b)\n"
+     "--\n"
+     "\n"
+     "What a / b rounded down leaves, with b's sign. An integer divided by 0 is an error; the lowest one by -1 leaves 0. Floats by 0 give NaN.\n"
+     "\n"
+     "a [...]\n"
+     "b [...] (values not 0)\n"
+     "-> out [...]\n"
+     "T: integers and floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, remainder\n"
+     "\n"
+     ">>> oarlock.remainder(oarlock.tensor([7, -7]), 4).tolist()\n"
+     "[3, 1]\n"
+     "\n"},
+    {"repeat", as_function(method_repeat), kFlags,
+     "repeat(self, repeats, axis=0)\n"
+     "--\n"
+     "\n"
+     "x with every element repeated next to itself along an axis.\n"
+     "\n"
+     "x [*S]\n"
+     "repeats: size\n"
+     "axis: axis; default 0\n"
+     "-> out [*R]\n"
+     "T: any dtype\n"
+     "Source: Array API standard 2023.12, repeat; torch.repeat_interleave\n"
+     "\n"
+     ">>> out = oarlock.repeat(oarlock.ones((2, 3)), repeats=2)\n"
      "\n"},
     {"reshape", as_function(method_reshape), kFlags,
      "reshape(self, shape)\n"
@@ -2773,6 +7618,48 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.reshape(oarlock.tensor([1, 2, 3, 4]), (2, -1)).tolist()\n"
      "[[1, 2], [3, 4]]\n"
+     "\n"},
+    {"roll", as_function(method_roll), kFlags,
+     "roll(self, shifts, axis)\n"
+     "--\n"
+     "\n"
+     "x moved on along axes by shifts, what leaves at the end coming in at the front; a negative shift goes the other way.\n"
+     "\n"
+     "x [*S]\n"
+     "shifts: integers\n"
+     "axis: axes\n"
+     "-> out [*S]\n"
+     "T: any dtype\n"
+     "Source: Array API standard 2023.12, roll\n"
+     "\n"
+     ">>> out = oarlock.roll(oarlock.ones((5,)), shifts=(2, ), axis=(0, ))\n"
+     "\n"},
+    {"round", as_function(method_round), kFlags,
+     "round(self)\n"
+     "--\n"
+     "\n"
+     "The nearest whole number; halves go to the even one. Integers stay. The gradient is 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, round\n"
+     "\n"
+     ">>> oarlock.round(oarlock.tensor([0.5, 1.5])).tolist()\n"
+     "[0.0, 2.0]\n"
+     "\n"},
+    {"rsqrt", as_function(method_rsqrt), kFlags,
+     "rsqrt(self)\n"
+     "--\n"
+     "\n"
+     "1 / sqrt(x); NaN below 0, infinity at 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: torch.rsqrt\n"
+     "\n"
+     ">>> out = oarlock.rsqrt(oarlock.ones((2, 3)))\n"
      "\n"},
     {"scatter_add", as_function(method_scatter_add), kFlags,
      "scatter_add(self, index, updates)\n"
@@ -2790,6 +7677,79 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.scatter_add(oarlock.zeros((3,)), [0, 2, 2], [1.0, 2.0, 3.0]).tolist()\n"
      "[1.0, 0.0, 5.0]\n"
+     "\n"},
+    {"scatter_nd", as_function(method_scatter_nd), kFlags,
+     "scatter_nd(self, index, updates, reduction='assign')\n"
+     "--\n"
+     "\n"
+     "x with updates written to it: each row of index holds places along x's first axes, out[index[j, 0], index[j, 1], ..., ...] gets updates[j, ...]. Updates that meet are all reduced; of assignments the last one stays. Negative indices count from the end; one out of range is an error.\n"
+     "\n"
+     "x [*S]\n"
+     "index I[*J, K] (constant, values -S..S-1)\n"
+     "updates [*_]\n"
+     "reduction: one of assign, add, multiply, maximum, minimum; default assign\n"
+     "-> out [*S]\n"
+     "T: bool, integers, floats\n"
+     "I: integers\n"
+     "Source: ONNX operator set 18, ScatterND\n"
+     "\n"
+     ">>> out = oarlock.scatter_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), dtype='int64'), oarlock.ones((2,)))\n"
+     "\n"},
+    {"search_sorted", as_function(method_search_sorted), kFlags,
+     "search_sorted(self, values, side='left')\n"
+     "--\n"
+     "\n"
+     "How many elements of sorted come before each value: where it could be put in, left of its equals or right of them. NaN is the greatest.\n"
+     "\n"
+     "sorted [N]\n"
+     "values [*J]\n"
+     "side: one of left, right; default left\n"
+     "-> out i64[*J]\n"
+     "T: integers and floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, searchsorted\n"
+     "\n"
+     ">>> out = oarlock.search_sorted(oarlock.ones((5,)), oarlock.ones((4,)), side='right')\n"
+     "\n"},
+    {"sign", as_function(method_sign), kFlags,
+     "sign(self)\n"
+     "--\n"
+     "\n"
+     "-1 where x is negative, 1 where it is positive, 0 at 0; NaN stays.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, sign\n"
+     "\n"
+     ">>> oarlock.sign(oarlock.tensor([-3.0, 0.0, 2.0])).tolist()\n"
+     "[-1.0, 0.0, 1.0]\n"
+     "\n"},
+    {"sin", as_function(method_sin), kFlags,
+     "sin(self)\n"
+     "--\n"
+     "\n"
+     "Sine of x in radians; NaN at infinity.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, sin\n"
+     "\n"
+     ">>> oarlock.sin(oarlock.tensor(0.0)).item()\n"
+     "0.0\n"
+     "\n"},
+    {"sinh", as_function(method_sinh), kFlags,
+     "sinh(self)\n"
+     "--\n"
+     "\n"
+     "Hyperbolic sine.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, sinh\n"
+     "\n"
+     ">>> out = oarlock.sinh(oarlock.ones((2, 3)))\n"
      "\n"},
     {"slice", as_function(method_slice), kFlags,
      "slice(self, starts, sizes, steps=1)\n"
@@ -2823,6 +7783,36 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.softmax(oarlock.tensor([0.0, 0.0])).tolist()\n"
      "[0.5, 0.5]\n"
      "\n"},
+    {"sort", as_function(method_sort), kFlags,
+     "sort(self, axis=-1, descending=False)\n"
+     "--\n"
+     "\n"
+     "x sorted along an axis, and where each element was. Equal elements keep their order; NaN is the greatest.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; default -1\n"
+     "descending: true or false; default false\n"
+     "-> values [*S], indices i64[*S]\n"
+     "T: bool, integers, floats\n"
+     "Source: Array API standard 2023.12, sort and argsort; numpy.sort for NaN\n"
+     "\n"
+     ">>> out = oarlock.sort(oarlock.ones((6,)))\n"
+     "\n"},
+    {"split", as_function(method_split), kFlags,
+     "split(self, sizes, axis=0)\n"
+     "--\n"
+     "\n"
+     "x cut along an axis into parts of the given sizes, which fill it. The parts share x's elements.\n"
+     "\n"
+     "x [*_]\n"
+     "sizes: sizes\n"
+     "axis: axis; default 0\n"
+     "-> parts [*_] ...\n"
+     "T: any dtype\n"
+     "Source: ONNX operator set 18, Split; torch.split\n"
+     "\n"
+     ">>> out = oarlock.split(oarlock.ones((2,)), sizes=(2, 3, ))\n"
+     "\n"},
     {"sqrt", as_function(method_sqrt), kFlags,
      "sqrt(self)\n"
      "--\n"
@@ -2836,6 +7826,20 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.sqrt(oarlock.tensor([4.0, 9.0])).tolist()\n"
      "[2.0, 3.0]\n"
+     "\n"},
+    {"square", as_function(method_square), kFlags,
+     "square(self)\n"
+     "--\n"
+     "\n"
+     "x * x. Integers wrap.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, square\n"
+     "\n"
+     ">>> oarlock.square(oarlock.tensor([2.0, -3.0])).tolist()\n"
+     "[4.0, 9.0]\n"
      "\n"},
     {"squeeze", as_function(method_squeeze), kFlags,
      "squeeze(self, axis)\n"
@@ -2851,6 +7855,22 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.squeeze(oarlock.tensor([[1, 2]]), 0).tolist()\n"
      "[1, 2]\n"
+     "\n"},
+    {"std", as_function(method_std), kFlags,
+     "std(self, axis=None, keepdims=False, correction=0.0)\n"
+     "--\n"
+     "\n"
+     "Standard deviation over axes: the square root of var. The gradient is 0 where it is 0.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "correction: number; default 0\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, std\n"
+     "\n"
+     ">>> out = oarlock.std(oarlock.ones((2, 0, 4)), axis=(1, ))\n"
      "\n"},
     {"strided_slice", as_function(method_strided_slice), kFlags,
      "strided_slice(self, starts, ends, axis=None, steps=1)\n"
@@ -2916,6 +7936,51 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.sum_to(oarlock.tensor([[1, 2], [3, 4]]), (2,)).tolist()\n"
      "[4, 6]\n"
      "\n"},
+    {"take", as_function(method_take), kFlags,
+     "take(self, index, axis=0)\n"
+     "--\n"
+     "\n"
+     "x at places along an axis: that axis is replaced by index's. Negative indices count from the end; one out of range is an error.\n"
+     "\n"
+     "x [*S]\n"
+     "index I[*J] (constant, values -S[axis]..S[axis]-1)\n"
+     "axis: axis; default 0\n"
+     "-> out [*R]\n"
+     "T: any dtype\n"
+     "I: integers\n"
+     "Source: ONNX operator set 13, Gather; Array API standard 2023.12, take\n"
+     "\n"
+     ">>> out = oarlock.take(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), axis=1)\n"
+     "\n"},
+    {"take_along_axis", as_function(method_take_along_axis), kFlags,
+     "take_along_axis(self, index, axis=-1)\n"
+     "--\n"
+     "\n"
+     "Elements of x along an axis, as many as index has: out[i, j, k] is x[i, index[i, j, k], k] for axis 1. index is not longer than x on the other axes; negative indices count from the end, and one out of range is an error.\n"
+     "\n"
+     "x [*S]\n"
+     "index I[*J] (constant, values -S[axis]..S[axis]-1)\n"
+     "axis: axis; default -1\n"
+     "-> out [*J]\n"
+     "T: any dtype\n"
+     "I: integers\n"
+     "Source: numpy.take_along_axis; ONNX operator set 13, GatherElements; torch.gather for the sizes\n"
+     "\n"
+     ">>> out = oarlock.take_along_axis(oarlock.ones((4, 2)), oarlock.zeros((1, 2), dtype='int64'), axis=0)\n"
+     "\n"},
+    {"tan", as_function(method_tan), kFlags,
+     "tan(self)\n"
+     "--\n"
+     "\n"
+     "Tangent of x in radians; NaN at infinity.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, tan\n"
+     "\n"
+     ">>> out = oarlock.tan(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"tanh", as_function(method_tanh), kFlags,
      "tanh(self)\n"
      "--\n"
@@ -2929,6 +7994,36 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.tanh(oarlock.tensor(0.0)).item()\n"
      "0.0\n"
+     "\n"},
+    {"tile", as_function(method_tile), kFlags,
+     "tile(self, repetitions)\n"
+     "--\n"
+     "\n"
+     "x repeated side by side along each axis; repetitions are right-aligned with its shape, and either may be the longer.\n"
+     "\n"
+     "x [*S]\n"
+     "repetitions: integers; at least 0\n"
+     "-> out [*R]\n"
+     "T: any dtype\n"
+     "Source: Array API standard 2023.12, tile\n"
+     "\n"
+     ">>> out = oarlock.tile(oarlock.ones((2, 3)), repetitions=(2, 3, ))\n"
+     "\n"},
+    {"topk", as_function(method_topk), kFlags,
+     "topk(self, k, largest=True)\n"
+     "--\n"
+     "\n"
+     "The k greatest elements of the last axis, greatest first, or the k least, least first, and where they are. NaN is the greatest; of equal ones the first comes first.\n"
+     "\n"
+     "x [*L, N]\n"
+     "k: size\n"
+     "largest: true or false; default true\n"
+     "-> values [*L, k], indices i64[*L, k]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 11, TopK, sorted\n"
+     "\n"
+     ">>> oarlock.topk(oarlock.tensor([1.0, 5.0, 2.0]), 2).values.tolist()\n"
+     "[5.0, 2.0]\n"
      "\n"},
     {"transfer", as_function(method_transfer), kFlags,
      "transfer(self, device)\n"
@@ -2945,6 +8040,61 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.transfer(oarlock.tensor([1, 2]), 0).tolist()\n"
      "[1, 2]\n"
      "\n"},
+    {"tril", as_function(method_tril), kFlags,
+     "tril(self, offset=0)\n"
+     "--\n"
+     "\n"
+     "The matrices in the last two axes, 0 above their diagonal. offset moves the diagonal to the right.\n"
+     "\n"
+     "x [*L, M, N]\n"
+     "offset: integer; default 0\n"
+     "-> out [*L, M, N]\n"
+     "T: bool, integers, floats\n"
+     "Source: Array API standard 2023.12, tril\n"
+     "\n"
+     ">>> out = oarlock.tril(oarlock.ones((2, 3, 3, 3)))\n"
+     "\n"},
+    {"triu", as_function(method_triu), kFlags,
+     "triu(self, offset=0)\n"
+     "--\n"
+     "\n"
+     "The matrices in the last two axes, 0 below their diagonal. offset moves the diagonal to the right.\n"
+     "\n"
+     "x [*L, M, N]\n"
+     "offset: integer; default 0\n"
+     "-> out [*L, M, N]\n"
+     "T: bool, integers, floats\n"
+     "Source: Array API standard 2023.12, triu\n"
+     "\n"
+     ">>> out = oarlock.triu(oarlock.ones((2, 3, 3, 3)))\n"
+     "\n"},
+    {"trunc", as_function(method_trunc), kFlags,
+     "trunc(self)\n"
+     "--\n"
+     "\n"
+     "x without its fraction: the nearest whole number toward 0. Integers stay. The gradient is 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: integers and floats\n"
+     "Source: Array API standard 2023.12, trunc\n"
+     "\n"
+     ">>> oarlock.trunc(oarlock.tensor([1.8, -1.8])).tolist()\n"
+     "[1.0, -1.0]\n"
+     "\n"},
+    {"unique", as_function(method_unique), kFlags,
+     "unique(self)\n"
+     "--\n"
+     "\n"
+     "The different elements of x, least first; where each stands first; which of them each element of x is; and how often each is there. Every NaN is different from the others.\n"
+     "\n"
+     "x [*S]\n"
+     "-> values [?N], indices i64[?M], inverse i64[*S], counts i64[?K]\n"
+     "T: bool, integers, floats\n"
+     "Source: Array API standard 2023.12, unique_all\n"
+     "\n"
+     ">>> out = oarlock.unique(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"unsqueeze", as_function(method_unsqueeze), kFlags,
      "unsqueeze(self, axes)\n"
      "--\n"
@@ -2959,6 +8109,66 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.unsqueeze(oarlock.tensor([1, 2]), 0).shape\n"
      "(1, 2)\n"
+     "\n"},
+    {"unstack", as_function(method_unstack), kFlags,
+     "unstack(self, axis=0)\n"
+     "--\n"
+     "\n"
+     "The slices of x along an axis, which is gone in them. They share x's elements.\n"
+     "\n"
+     "x [*_]\n"
+     "axis: axis; default 0\n"
+     "-> parts [*_] ...\n"
+     "T: any dtype\n"
+     "Source: Array API standard 2023.12, unstack\n"
+     "\n"
+     ">>> out = oarlock.unstack(oarlock.ones((2,)))\n"
+     "\n"},
+    {"var", as_function(method_var), kFlags,
+     "var(self, axis=None, keepdims=False, correction=0.0)\n"
+     "--\n"
+     "\n"
+     "Mean of the squared distances from the mean, over axes; correction is subtracted from the number of elements (1: an estimate from a sample), down to 0. Over nothing: NaN.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "correction: number; default 0\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, var\n"
+     "\n"
+     ">>> out = oarlock.var(oarlock.ones((2, 0, 4)), axis=(1, ))\n"
+     "\n"},
+    {"vecdot", as_function(method_vecdot), kFlags,
+     "vecdot(self, b)\n"
+     "--\n"
+     "\n"
+     "Sums of products along the last axis, the axes before it broadcast. Integers wrap.\n"
+     "\n"
+     "a [..., N]\n"
+     "b [..., N]\n"
+     "-> out [...]\n"
+     "T: integers and floats; mixed dtypes promote\n"
+     "Source: Array API standard 2023.12, vecdot, axis -1\n"
+     "\n"
+     ">>> out = oarlock.vecdot(oarlock.ones((2, 3, 3)), oarlock.ones((2, 3, 3)))\n"
+     "\n"},
+    {"vector_norm", as_function(method_vector_norm), kFlags,
+     "vector_norm(self, axis=None, keepdims=False, order=2.0)\n"
+     "--\n"
+     "\n"
+     "The order-norm over axes: sum(|x|^order)^(1/order); the greatest |x| for infinity, the least for -infinity, the number of those that are not 0 for order 0. f16 and bf16 are summed as f32. The gradient is 0 where the norm is.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axes; none means all\n"
+     "keepdims: true or false; default false\n"
+     "order: number; default 2\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: Array API standard 2023.12, linalg.vector_norm\n"
+     "\n"
+     ">>> out = oarlock.vector_norm(oarlock.ones((3, 4)), axis=(1, ))\n"
      "\n"},
     {"where", as_function(method_where), kFlags,
      "where(self, a, b)\n"
@@ -2997,99 +8207,269 @@ PyMethodDef op_methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 const Function* const all_functions[] = {
+    &f_abs,
+    &f_accumulate,
+    &f_acos,
+    &f_acosh,
+    &f_adagrad_update,
+    &f_adam_update,
+    &f_adamw_update,
     &f_add,
+    &f_all,
+    &f_any,
     &f_arange,
+    &f_argmax,
+    &f_argmin,
+    &f_argsort,
+    &f_asin,
+    &f_asinh,
     &f_assign,
+    &f_atan,
+    &f_atan2,
+    &f_atanh,
     &f_avg_pool,
     &f_avg_pool_gradient,
     &f_batch_norm,
     &f_batch_norm_gradient,
+    &f_bernoulli,
+    &f_bincount,
+    &f_bitwise_and,
+    &f_bitwise_invert,
+    &f_bitwise_left_shift,
+    &f_bitwise_or,
+    &f_bitwise_right_shift,
+    &f_bitwise_xor,
     &f_cast,
+    &f_ceil,
+    &f_chunk,
+    &f_clip,
     &f_concat,
     &f_conv,
     &f_conv_input_gradient,
     &f_conv_weight_gradient,
     &f_copy,
+    &f_copysign,
+    &f_cos,
+    &f_cosh,
+    &f_count_nonzero,
     &f_cross_entropy,
+    &f_cumsum,
+    &f_cumulative_max,
+    &f_cumulative_product,
+    &f_diag,
     &f_diagonal,
+    &f_digamma,
     &f_dim_value,
     &f_divide,
     &f_dropout,
     &f_equal,
     &f_erf,
+    &f_erf_inverse,
     &f_exp,
+    &f_exp2,
     &f_expand,
+    &f_expm1,
+    &f_eye,
+    &f_flatten,
+    &f_flip,
+    &f_floor,
+    &f_floor_divide,
+    &f_fmod,
     &f_full,
     &f_full_like,
     &f_gather,
+    &f_gather_nd,
+    &f_global_norm,
     &f_greater,
     &f_greater_equal,
+    &f_heaviside,
+    &f_hypot,
+    &f_index_add,
+    &f_isfinite,
+    &f_isinf,
+    &f_isnan,
+    &f_lerp,
     &f_less,
     &f_less_equal,
+    &f_lgamma,
+    &f_linear_scan,
+    &f_linspace,
     &f_log,
+    &f_log10,
+    &f_log1p,
+    &f_log2,
     &f_log_softmax,
+    &f_logaddexp,
+    &f_logical_and,
+    &f_logical_not,
+    &f_logical_or,
+    &f_logical_xor,
+    &f_logsumexp,
+    &f_masked_fill,
+    &f_masked_select,
     &f_matmul,
     &f_matrix_transpose,
     &f_max,
     &f_max_pool,
     &f_maximum,
     &f_mean,
+    &f_median,
+    &f_meshgrid,
+    &f_min,
     &f_minimum,
+    &f_moveaxis,
     &f_multiply,
+    &f_nan_to_num,
     &f_negative,
+    &f_nonzero,
     &f_not_equal,
     &f_one_hot,
+    &f_outer,
     &f_pad,
+    &f_pad_edges,
     &f_permute,
+    &f_polygamma,
+    &f_power,
+    &f_product,
+    &f_put_along_axis,
+    &f_random_exponential,
+    &f_random_integers,
+    &f_random_normal,
+    &f_random_permutation,
     &f_random_uniform,
+    &f_reciprocal,
     &f_relu,
+    &f_remainder,
+    &f_repeat,
     &f_reshape,
+    &f_rmsprop_update,
+    &f_roll,
+    &f_round,
+    &f_rsqrt,
     &f_scatter_add,
+    &f_scatter_nd,
+    &f_search_sorted,
     &f_sgd_update,
+    &f_sign,
+    &f_sin,
+    &f_sinh,
     &f_slice,
     &f_softmax,
+    &f_sort,
+    &f_split,
     &f_sqrt,
+    &f_square,
     &f_squeeze,
+    &f_stack,
+    &f_std,
     &f_strided_slice,
     &f_subtract,
     &f_sum,
     &f_sum_to,
+    &f_take,
+    &f_take_along_axis,
+    &f_tan,
     &f_tanh,
+    &f_tile,
+    &f_topk,
     &f_transfer,
+    &f_tril,
+    &f_triu,
+    &f_trunc,
+    &f_unique,
     &f_unsqueeze,
+    &f_unstack,
+    &f_var,
+    &f_vecdot,
+    &f_vector_norm,
     &f_where,
     &f_windows,
     nullptr};
 
 Binary binary_op(std::string_view name) {
   if (name == "add") return oarlock::add;
+  if (name == "atan2") return oarlock::atan2;
+  if (name == "bitwise_and") return oarlock::bitwise_and;
+  if (name == "bitwise_left_shift") return oarlock::bitwise_left_shift;
+  if (name == "bitwise_or") return oarlock::bitwise_or;
+  if (name == "bitwise_right_shift") return oarlock::bitwise_right_shift;
+  if (name == "bitwise_xor") return oarlock::bitwise_xor;
+  if (name == "copysign") return oarlock::copysign;
   if (name == "cross_entropy") return oarlock::cross_entropy;
   if (name == "divide") return oarlock::divide;
   if (name == "equal") return oarlock::equal;
+  if (name == "floor_divide") return oarlock::floor_divide;
+  if (name == "fmod") return oarlock::fmod;
   if (name == "gather") return oarlock::gather;
+  if (name == "gather_nd") return oarlock::gather_nd;
   if (name == "greater") return oarlock::greater;
   if (name == "greater_equal") return oarlock::greater_equal;
+  if (name == "heaviside") return oarlock::heaviside;
+  if (name == "hypot") return oarlock::hypot;
   if (name == "less") return oarlock::less;
   if (name == "less_equal") return oarlock::less_equal;
+  if (name == "logaddexp") return oarlock::logaddexp;
+  if (name == "logical_and") return oarlock::logical_and;
+  if (name == "logical_or") return oarlock::logical_or;
+  if (name == "logical_xor") return oarlock::logical_xor;
+  if (name == "masked_select") return oarlock::masked_select;
   if (name == "matmul") return oarlock::matmul;
   if (name == "maximum") return oarlock::maximum;
   if (name == "minimum") return oarlock::minimum;
   if (name == "multiply") return oarlock::multiply;
   if (name == "not_equal") return oarlock::not_equal;
+  if (name == "outer") return oarlock::outer;
+  if (name == "power") return oarlock::power;
+  if (name == "remainder") return oarlock::remainder;
   if (name == "subtract") return oarlock::subtract;
+  if (name == "vecdot") return oarlock::vecdot;
   return nullptr;
 }
 
 Unary unary_op(std::string_view name) {
+  if (name == "abs") return oarlock::abs;
+  if (name == "acos") return oarlock::acos;
+  if (name == "acosh") return oarlock::acosh;
+  if (name == "asin") return oarlock::asin;
+  if (name == "asinh") return oarlock::asinh;
+  if (name == "atan") return oarlock::atan;
+  if (name == "atanh") return oarlock::atanh;
+  if (name == "bitwise_invert") return oarlock::bitwise_invert;
+  if (name == "ceil") return oarlock::ceil;
   if (name == "copy") return oarlock::copy;
+  if (name == "cos") return oarlock::cos;
+  if (name == "cosh") return oarlock::cosh;
+  if (name == "digamma") return oarlock::digamma;
   if (name == "erf") return oarlock::erf;
+  if (name == "erf_inverse") return oarlock::erf_inverse;
   if (name == "exp") return oarlock::exp;
+  if (name == "exp2") return oarlock::exp2;
+  if (name == "expm1") return oarlock::expm1;
+  if (name == "floor") return oarlock::floor;
+  if (name == "isfinite") return oarlock::isfinite;
+  if (name == "isinf") return oarlock::isinf;
+  if (name == "isnan") return oarlock::isnan;
+  if (name == "lgamma") return oarlock::lgamma;
   if (name == "log") return oarlock::log;
+  if (name == "log10") return oarlock::log10;
+  if (name == "log1p") return oarlock::log1p;
+  if (name == "log2") return oarlock::log2;
+  if (name == "logical_not") return oarlock::logical_not;
   if (name == "matrix_transpose") return oarlock::matrix_transpose;
   if (name == "negative") return oarlock::negative;
+  if (name == "nonzero") return oarlock::nonzero;
+  if (name == "reciprocal") return oarlock::reciprocal;
   if (name == "relu") return oarlock::relu;
+  if (name == "round") return oarlock::round;
+  if (name == "rsqrt") return oarlock::rsqrt;
+  if (name == "sign") return oarlock::sign;
+  if (name == "sin") return oarlock::sin;
+  if (name == "sinh") return oarlock::sinh;
   if (name == "sqrt") return oarlock::sqrt;
+  if (name == "square") return oarlock::square;
+  if (name == "tan") return oarlock::tan;
   if (name == "tanh") return oarlock::tanh;
+  if (name == "trunc") return oarlock::trunc;
   return nullptr;
 }
 

@@ -13,9 +13,11 @@ namespace oarlock::python {
 void bind_plugins(nb::module_& m) {
   nb::class_<PluginInfo>(m, "PluginInfo", "A plugin that was found: loaded, or why not.")
       .def_ro("path", &PluginInfo::path)
-      .def_prop_ro("state", [](const PluginInfo& p) {
-        return p.state == PluginState::loaded ? "loaded" : p.state == PluginState::refused ? "refused" : "failed";
-      })
+      .def_prop_ro(
+          "state",
+          [](const PluginInfo& p) {
+            return p.state == PluginState::loaded ? "loaded" : p.state == PluginState::refused ? "refused" : "failed";
+          })
       .def_ro("reason", &PluginInfo::reason)
       .def_ro("origin", &PluginInfo::origin)
       .def_ro("name", &PluginInfo::name)
@@ -36,19 +38,28 @@ void bind_plugins(nb::module_& m) {
     nb::gil_scoped_release unlocked;
     return plugins();
   });
-  m.def("load_plugin", [](std::string_view path) {
-    nb::gil_scoped_release unlocked;
-    return load_plugin(path).take();
-  }, nb::arg("path"), "Loads one more plugin from a file, by its absolute path.");
-  m.def("probe_plugin", [](std::string_view path, int timeout_ms) {
-    nb::gil_scoped_release unlocked;
-    return probe_plugin(path, timeout_ms);
-  }, nb::arg("path"), nb::arg("timeout_ms") = 10'000, "Tries a plugin in a child process, so that a crash is only a reason.");
+  m.def(
+      "load_plugin",
+      [](std::string_view path) {
+        nb::gil_scoped_release unlocked;
+        return load_plugin(path).take();
+      },
+      nb::arg("path"), "Loads one more plugin from a file, by its absolute path.");
+  m.def(
+      "probe_plugin",
+      [](std::string_view path, int timeout_ms) {
+        nb::gil_scoped_release unlocked;
+        return probe_plugin(path, timeout_ms);
+      },
+      nb::arg("path"), nb::arg("timeout_ms") = 10'000,
+      "Tries a plugin in a child process, so that a crash is only a reason.");
   nb::class_<SearchFolder>(m, "SearchFolder", "A folder searched for plugins.")
       .def_ro("path", &SearchFolder::path)
       .def_ro("origin", &SearchFolder::origin)
       .def_ro("note", &SearchFolder::note)
-      .def("__repr__", [](const SearchFolder& f) { return "SearchFolder('" + f.path + "', " + f.origin + (f.note.empty() ? "" : ": " + f.note) + ")"; });
+      .def("__repr__", [](const SearchFolder& f) {
+        return "SearchFolder('" + f.path + "', " + f.origin + (f.note.empty() ? "" : ": " + f.note) + ")";
+      });
   m.def("plugin_search_path", &plugin_search_path, "The folders searched for plugins, in order.");
 }
 

@@ -22,8 +22,8 @@ struct Leaves {
       else if (is_numpy(o) && PySequence_Check(o)) arrays = true;
       if (depth < 0) depth = level;
       if (depth != level && !arrays)
-        raise_value(std::string(where) + ": a number stands at depth " + std::to_string(level) + " where others stand at depth " +
-                    std::to_string(depth) + ". Give lists of one shape.");
+        raise_value(std::string(where) + ": a number stands at depth " + std::to_string(level) +
+                    " where others stand at depth " + std::to_string(depth) + ". Give lists of one shape.");
       items.push_back(o);
       return;
     }
@@ -51,8 +51,8 @@ Tensor stacked(PyObject* list, DType dtype, std::optional<Device> device, const 
       first = Shape();
       for (int k = 1; k < parts[0].rank(); ++k) first.push(parts[0].shape()[k]);
       if (!(first == t.shape()))
-        raise_value(std::string(where) + ": entry " + std::to_string(i) + " has shape " + to_string(t.shape()) + ", entry 0 " +
-                    to_string(first) + ". Give entries of one shape.");
+        raise_value(std::string(where) + ": entry " + std::to_string(i) + " has shape " + to_string(t.shape()) +
+                    ", entry 0 " + to_string(first) + ". Give entries of one shape.");
     }
     const int64_t axis = 0;
     parts.push_back(unsqueeze(t, std::span<const int64_t>(&axis, 1)));
@@ -71,7 +71,8 @@ Tensor of_sequence(PyObject* o, DType dtype, std::optional<Device> device, const
   if (leaves.arrays) return stacked(o, dtype, device, where);
   bool real = false, whole = false;
   for (PyObject* x : leaves.items) {
-    if (PyComplex_Check(x)) raise_type(std::string(where) + ": complex numbers are not supported. Give real and imaginary parts.");
+    if (PyComplex_Check(x))
+      raise_type(std::string(where) + ": complex numbers are not supported. Give real and imaginary parts.");
     if (is_bool(x)) continue;
     if (PyIndex_Check(x)) whole = true;
     else real = true;
@@ -81,7 +82,8 @@ Tensor of_sequence(PyObject* o, DType dtype, std::optional<Device> device, const
   DType natural = real || n == 0 ? DType::f32 : whole ? DType::i64 : DType::boolean;
   DType wanted = dtype == DType::none ? natural : dtype;
   Tensor t;
-  if (wanted == DType::f32 || wanted == DType::f64 || (real && (set_of(wanted) & ~kFloat)) || (set_of(wanted) & (kFloat | kStorage))) {
+  if (wanted == DType::f32 || wanted == DType::f64 || (real && (set_of(wanted) & ~kFloat)) ||
+      (set_of(wanted) & (kFloat | kStorage))) {
     // Doubles first where the target is neither: one rounding, and float to integer truncates as cast does.
     DType held = wanted == DType::f32 ? DType::f32 : DType::f64;
     t = Tensor::empty(shape, held);
@@ -127,8 +129,9 @@ Tensor of_foreign_dtype(PyObject* array, Sharing sharing, const char* where) {
   Tensor plain = from_buffer(words.get(), sharing, where);
   // The words under their own dtype; `held` keeps them alive.
   auto* held = new Tensor(plain);
-  return Tensor::borrow(plain.element_count() ? plain.data() : nullptr, plain.shape(), t, plain.strides(),
-                        [](void* p) { delete static_cast<Tensor*>(p); }, held);
+  return Tensor::borrow(
+      plain.element_count() ? plain.data() : nullptr, plain.shape(), t, plain.strides(),
+      [](void* p) { delete static_cast<Tensor*>(p); }, held);
 }
 
 bool native_to_numpy(PyObject* array) {
@@ -144,7 +147,8 @@ bool native_to_numpy(PyObject* array) {
 Tensor as_is(PyObject* o, DType dtype, std::optional<Device> device, Sharing sharing, const char* where) {
   if (is_number(o) && !(PyFloat_Check(o) && is_numpy(o))) return alone(o, dtype, device.value_or(Device()));
   if (is_sequence(o)) return of_sequence(o, dtype, device, where);
-  if (PyComplex_Check(o)) raise_type(std::string(where) + ": complex numbers are not supported. Give real and imaginary parts.");
+  if (PyComplex_Check(o))
+    raise_type(std::string(where) + ": complex numbers are not supported. Give real and imaginary parts.");
   if (PyUnicode_Check(o)) raise_type(std::string(where) + ": a str has no numbers. Give numbers, lists or arrays.");
   if (is_numpy(o)) return native_to_numpy(o) ? from_buffer(o, sharing, where) : of_foreign_dtype(o, sharing, where);
   if (PyObject_HasAttrString(o, "__dlpack__")) return from_dlpack(o, device, sharing);
@@ -158,7 +162,8 @@ Tensor as_is(PyObject* o, DType dtype, std::optional<Device> device, Sharing sha
     Ref list = checked(PySequence_List(o));
     return of_sequence(list.get(), dtype, device, where);
   }
-  raise_type(std::string(where) + ": a " + Py_TYPE(o)->tp_name + " is no tensor. Give a tensor, a number, lists of numbers or an array.");
+  raise_type(std::string(where) + ": a " + Py_TYPE(o)->tp_name +
+             " is no tensor. Give a tensor, a number, lists of numbers or an array.");
 }
 
 }  // namespace
@@ -174,7 +179,8 @@ Tensor tensor_from(PyObject* o, DType dtype, std::optional<Device> device, Shari
     return sharing == Sharing::never && t.impl() == given->impl() ? t.clone() : t;
   }
   if (sharing == Sharing::always && (is_number(o) || is_sequence(o)))
-    raise_value(std::string(where) + ": copy is False, but a " + Py_TYPE(o)->tp_name + " has no memory to share. Leave copy out.");
+    raise_value(std::string(where) + ": copy is False, but a " + Py_TYPE(o)->tp_name +
+                " has no memory to share. Leave copy out.");
   // A copy in another dtype or on another device comes from a shared view of the source.
   Sharing first = sharing == Sharing::never && (dtype != DType::none || device) ? Sharing::if_possible : sharing;
   Tensor t = as_is(o, dtype, device, first, where);

@@ -23,11 +23,14 @@ void bind_settings(nb::module_& m) {
       .def_ro("value", &SettingInfo::value_text)
       .def_ro("origin", &SettingInfo::origin)
       .def_ro("problem", &SettingInfo::problem)
-      .def("__repr__", [](const SettingInfo& s) { return "SettingInfo(" + s.name + "=" + s.value_text + ", from " + s.origin + ")"; });
+      .def("__repr__", [](const SettingInfo& s) {
+        return "SettingInfo(" + s.name + "=" + s.value_text + ", from " + s.origin + ")";
+      });
   m.def("settings", &settings, "All settings, a SettingInfo each.");
   m.def("set_setting_text", [](std::string_view name, std::string_view value) { throw_if(set_setting(name, value)); });
 
-  nb::class_<PlacementRow>(m, "PlacementRow", "How often an op ran on a device by a route since the last reset, and why there.")
+  nb::class_<PlacementRow>(m, "PlacementRow",
+                           "How often an op ran on a device by a route since the last reset, and why there.")
       .def_ro("op", &PlacementRow::op)
       .def_ro("device", &PlacementRow::device)
       .def_ro("route", &PlacementRow::route)

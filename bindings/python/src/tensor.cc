@@ -45,7 +45,8 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     PyObject *data = nullptr, *dtype = nullptr, *device = nullptr;
     static const char* const names[] = {"data", "dtype", "device", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OO:Tensor", const_cast<char**>(names), &data, &dtype, &device)) throw Raised();
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OO:Tensor", const_cast<char**>(names), &data, &dtype, &device))
+      throw Raised();
     DType d = dtype && dtype != Py_None ? dtype_from_object(dtype, "Tensor") : DType::none;
     std::optional<Device> where;
     if (device && device != Py_None) where = device_from_object(device, "Tensor");
@@ -101,7 +102,8 @@ void add_tensor_type(PyObject* module) {
   auto add = [&](int id, auto p) { slots.push_back({id, reinterpret_cast<void*>(p)}); };
   static const char doc[] =
       "Tensor(data, dtype=None, device=None)\n--\n\n"
-      "Elements of one dtype in a box of axes, on a device. Made of numbers, nested lists, arrays or tensors, which are copied.\n"
+      "Elements of one dtype in a box of axes, on a device. Made of numbers, nested lists, arrays or tensors, which "
+      "are copied.\n"
       "Reading one from many threads is safe; who writes to one needs a lock of their own.";
   add(Py_tp_doc, const_cast<char*>(doc));
   add(Py_tp_new, make);
@@ -126,7 +128,8 @@ void add_tensor_type(PyObject* module) {
   if (!type) throw Raised();
   tensor_type = reinterpret_cast<PyTypeObject*>(type);
   // NumPy leaves array + tensor to us.
-  if (PyObject_SetAttrString(type, "__array_ufunc__", Py_None) < 0 || add_object(module, "Tensor", type) < 0) throw Raised();
+  if (PyObject_SetAttrString(type, "__array_ufunc__", Py_None) < 0 || add_object(module, "Tensor", type) < 0)
+    throw Raised();
 }
 
 }  // namespace oarlock::python

@@ -14,10 +14,86 @@
 
 namespace oarlock {
 
+// Absolute value. The lowest integer stays as it is; the gradient at 0 is 0.
+// x [...] -> out [...]
+// T: integers and floats
+OAR_EXPORT Tensor abs(const Tensor& x);
+
+// Adds value to target in place; integers wrap. What gathers gradients over several batches.
+// target [*S] (mutated), value [*S] -> nothing
+// T: integers and floats
+OAR_EXPORT void accumulate(const Tensor& target, const Tensor& value);
+
+// Arc cosine, from 0 to pi; NaN outside -1 to 1.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor acos(const Tensor& x);
+
+// Inverse hyperbolic cosine, not negative; NaN below 1.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor acosh(const Tensor& x);
+
+// One step of Adagrad: g = gradient + weight_decay * parameter; sum = sum + g * g; parameter -= rate * g / (sqrt(sum)
+//   + epsilon). Nothing is computed in less than f32.
+// parameter [*S] (mutated), gradient [*S] (constant), sum M[*S] (mutated), rate f64[] (host) -> nothing
+// T: floats
+// M: floats
+// epsilon: number; at least 0; default 1e-10
+// weight_decay: number; at least 0; default 0
+OAR_EXPORT void adagrad_update(const Tensor& parameter, const Tensor& gradient, const Tensor& sum,
+    const Tensor& rate, double epsilon = 1e-10, double weight_decay = 0);
+
+// One step of Adam: g = gradient + weight_decay * parameter. m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 -
+//   beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + epsilon). With
+//   greatest, that keeps the greatest v so far and takes its place (AMSGrad). step counts from 1. The moments may
+//   have a wider dtype than the parameter; nothing is computed in less than f32.
+// parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
+//   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+// T: floats
+// M: floats
+// beta1: number; at least 0; default 0.9
+// beta2: number; at least 0; default 0.999
+// epsilon: number; at least 0; default 1e-08
+// weight_decay: number; at least 0; default 0
+OAR_EXPORT void adam_update(const Tensor& parameter, const Tensor& gradient, const Tensor& first,
+    const Tensor& second, const Tensor& rate, const Tensor& step, const Tensor& greatest = {},
+    double beta1 = 0.9, double beta2 = 0.999, double epsilon = 1e-08, double weight_decay = 0);
+
+// One step of Adam with decoupled decay: g = gradient; parameter -= rate * weight_decay * parameter. m = beta1 * m +
+//   (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 -
+//   beta2^step)) + epsilon). With greatest, that keeps the greatest v so far and takes its place (AMSGrad). step
+//   counts from 1. The moments may have a wider dtype than the parameter; nothing is computed in less than f32.
+// parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
+//   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+// T: floats
+// M: floats
+// beta1: number; at least 0; default 0.9
+// beta2: number; at least 0; default 0.999
+// epsilon: number; at least 0; default 1e-08
+// weight_decay: number; at least 0; default 0.01
+OAR_EXPORT void adamw_update(const Tensor& parameter, const Tensor& gradient, const Tensor& first,
+    const Tensor& second, const Tensor& rate, const Tensor& step, const Tensor& greatest = {},
+    double beta1 = 0.9, double beta2 = 0.999, double epsilon = 1e-08, double weight_decay = 0.01);
+
 // a + b. Integers wrap.
 // a [...], b [...] -> out [...]
 // T: integers and floats; mixed dtypes promote
 OAR_EXPORT Tensor add(const Tensor& a, const Tensor& b);
+
+// True where no element over axes is 0 (NaN is not). Over nothing: true.
+// x [*S] -> out bool[*R]
+// T: bool, integers, floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+OAR_EXPORT Tensor all(const Tensor& x, Integers axes = {}, bool keepdims = false);
+
+// True where an element over axes is not 0 (NaN is not). Over nothing: false.
+// x [*S] -> out bool[*R]
+// T: bool, integers, floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+OAR_EXPORT Tensor any(const Tensor& x, Integers axes = {}, bool keepdims = false);
 
 // 0, 1, ... length-1.
 // nothing -> out dtype[length]
@@ -25,10 +101,58 @@ OAR_EXPORT Tensor add(const Tensor& a, const Tensor& b);
 // dtype: dtype; default i64
 OAR_EXPORT Tensor arange(Dim length, DType dtype = DType::i64);
 
+// The place of the greatest element along an axis, or of all in row-major order; the first NaN, if one is there, else
+//   the first of equals. Over nothing: an error.
+// x [*S] -> out i64[*R]
+// T: integers and floats
+// axis: axis; may be none
+// keepdims: true or false; default false
+OAR_EXPORT Tensor argmax(const Tensor& x, std::optional<int64_t> axis = {}, bool keepdims = false);
+
+// The place of the least element along an axis, or of all in row-major order; the first NaN, if one is there, else
+//   the first of equals. Over nothing: an error.
+// x [*S] -> out i64[*R]
+// T: integers and floats
+// axis: axis; may be none
+// keepdims: true or false; default false
+OAR_EXPORT Tensor argmin(const Tensor& x, std::optional<int64_t> axis = {}, bool keepdims = false);
+
+// Where the elements of x, sorted along an axis, were. Equal elements keep their order; NaN is the greatest.
+// x [*S] -> out i64[*S]
+// T: bool, integers, floats
+// axis: axis; default -1
+// descending: true or false; default false
+OAR_EXPORT Tensor argsort(const Tensor& x, int64_t axis = -1, bool descending = false);
+
+// Arc sine, from -pi/2 to pi/2; NaN outside -1 to 1.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor asin(const Tensor& x);
+
+// Inverse hyperbolic sine.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor asinh(const Tensor& x);
+
 // Writes value into target, whose version rises. The only op that writes to an operand.
 // target [*S] (mutated), value [*S] -> nothing
 // T: any dtype
 OAR_EXPORT void assign(const Tensor& target, const Tensor& value);
+
+// Arc tangent, from -pi/2 to pi/2.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor atan(const Tensor& x);
+
+// The angle of the point (b, a), from -pi to pi, counted from the axis of b; the signs of both tell the quadrant.
+// a [...], b [...] -> out [...]
+// T: floats; mixed dtypes promote
+OAR_EXPORT Tensor atan2(const Tensor& a, const Tensor& b);
+
+// Inverse hyperbolic tangent; infinite at 1 and -1, NaN beyond.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor atanh(const Tensor& x);
 
 // Mean of each window that slides over the axes behind [N, C]. count_include_pad: over the elements and the padding,
 //   which is 0, else over the elements alone; what ceil_mode lets a window reach over the padding is never counted. A
@@ -62,8 +186,9 @@ OAR_EXPORT Tensor avg_pool_gradient(const Tensor& dy, const Shape& size, Integer
 //   mean and variance (over n, not n - 1) are those of x, and the new running statistics are momentum * old + (1 -
 //   momentum) * those; else they are the running statistics, which stay. They stay, too, where a channel has no
 //   elements. Computed in at least f32.
-// x [N, C, *D], running_mean P[C] (constant), running_var P[C] (constant), scale P[C] (optional), bias P[C]
-//   (optional) -> out [N, C, *D], new_mean P[C], new_var P[C], mean T+[C] (hidden), inverse_std T+[C] (hidden)
+// x [N, C, *D], running_mean P[C] (constant), running_var P[C] (constant, values positive), scale P[C] (optional),
+//   bias P[C] (optional) -> out [N, C, *D], new_mean P[C], new_var P[C], mean T+[C] (hidden), inverse_std T+[C]
+//   (hidden)
 // T: floats
 // P: floats
 // training: true or false; default true
@@ -79,8 +204,8 @@ OAR_EXPORT BatchNormResult batch_norm(const Tensor& x, const Tensor& running_mea
 // The gradients of batch_norm's result with respect to x, scale and bias, from the mean and the inverse deviation 1 /
 //   sqrt(variance + epsilon) that it used. When training these depend on x, else they don't. Computed in at least
 //   f32.
-// dy [N, C, *D], x [N, C, *D], mean T+[C], inverse_std T+[C], scale P[C] (optional) -> dx [N, C, *D], dscale T+[C],
-//   dbias T+[C]
+// dy [N, C, *D], x [N, C, *D], mean T+[C], inverse_std T+[C] (values positive), scale P[C] (optional) -> dx [N, C,
+//   *D], dscale T+[C], dbias T+[C]
 // T: floats
 // P: floats
 // training: true or false; default true
@@ -90,12 +215,76 @@ struct BatchNormGradientResult {
 OAR_EXPORT BatchNormGradientResult batch_norm_gradient(const Tensor& dy, const Tensor& x, const Tensor& mean,
     const Tensor& inverse_std, const Tensor& scale = {}, bool training = true);
 
+// True with probability p, a function of seed and place alone: where random_uniform's element in f32 is below it. As
+//   a number: 1.
+// p [*S] (constant), seed i64[2] (host) -> out dtype[*S]
+// T: floats
+// dtype: dtype; default bool
+OAR_EXPORT Tensor bernoulli(const Tensor& p, const Tensor& seed, DType dtype = DType::boolean);
+
+// How often each number from 0 to length-1 is in index, or the sum of its weights. A number outside is an error.
+// index I[N] (constant, values 0..length-1), weights W[N] (optional) -> out dtype[length]
+// I: integers
+// W: integers and floats
+// length: size
+// dtype: dtype; default i64
+OAR_EXPORT Tensor bincount(const Tensor& index, Dim length, const Tensor& weights = {}, DType dtype = DType::i64);
+
+// The bits that are set in both.
+// a [...], b [...] -> out [...]
+// T: bool and integers; mixed dtypes promote
+OAR_EXPORT Tensor bitwise_and(const Tensor& a, const Tensor& b);
+
+// Every bit turned around: -1 - x, or the largest number minus x where there is no sign.
+// x [...] -> out [...]
+// T: bool and integers
+OAR_EXPORT Tensor bitwise_invert(const Tensor& x);
+
+// a with its bits moved up by b places, zeros in their stead; 0 where b is negative or not below the number of bits.
+// a [...], b [...] -> out [...]
+// T: integers; mixed dtypes promote
+OAR_EXPORT Tensor bitwise_left_shift(const Tensor& a, const Tensor& b);
+
+// The bits that are set in a, b or both.
+// a [...], b [...] -> out [...]
+// T: bool and integers; mixed dtypes promote
+OAR_EXPORT Tensor bitwise_or(const Tensor& a, const Tensor& b);
+
+// a with its bits moved down by b places, its sign in their stead; only the sign is left where b is negative or not
+//   below the number of bits.
+// a [...], b [...] -> out [...]
+// T: integers; mixed dtypes promote
+OAR_EXPORT Tensor bitwise_right_shift(const Tensor& a, const Tensor& b);
+
+// The bits that are set in one of a and b.
+// a [...], b [...] -> out [...]
+// T: bool and integers; mixed dtypes promote
+OAR_EXPORT Tensor bitwise_xor(const Tensor& a, const Tensor& b);
+
 // x in another dtype. Float to integer truncates toward zero; out of range it saturates, and NaN becomes 0, on every
 //   device alike. Integer to integer wraps. To a float: to nearest, ties to even. To bool: x != 0.
 // x [*S] -> out dtype[*S]
 // T: any dtype
 // dtype: dtype
 OAR_EXPORT Tensor cast(const Tensor& x, DType dtype);
+
+// The least whole number that is not below x. Integers stay. The gradient is 0.
+// x [...] -> out [...]
+// T: integers and floats
+OAR_EXPORT Tensor ceil(const Tensor& x);
+
+// x cut along an axis into a number of equal parts. The parts share x's elements.
+// x [*_] -> parts [*_] ...
+// T: any dtype
+// parts: integer; 1 to 64
+// axis: axis; default 0
+OAR_EXPORT std::vector<Tensor> chunk(const Tensor& x, int64_t parts, int64_t axis = 0);
+
+// x where it lies between min and max, else the nearer of them; NaN stays, and max wins where it is below min. At the
+//   limits x gets the gradient.
+// x [...], min [...] (optional), max [...] (optional) -> out [...]
+// T: integers and floats; mixed dtypes promote
+OAR_EXPORT Tensor clip(const Tensor& x, const Tensor& min = {}, const Tensor& max = {});
 
 // The operands one after another along an axis; their other sizes agree.
 // xs [*_] ... -> out [*R]
@@ -144,12 +333,69 @@ OAR_EXPORT Tensor conv_weight_gradient(const Tensor& dy, const Tensor& x, const 
 // T: any dtype
 OAR_EXPORT Tensor copy(const Tensor& x);
 
+// a with the sign of b, also of its zeros. A NaN in b counts as positive.
+// a [...], b [...] -> out [...]
+// T: floats; mixed dtypes promote
+OAR_EXPORT Tensor copysign(const Tensor& a, const Tensor& b);
+
+// Cosine of x in radians; NaN at infinity.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor cos(const Tensor& x);
+
+// Hyperbolic cosine.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor cosh(const Tensor& x);
+
+// How many elements over axes are not 0 (NaN is not).
+// x [*S] -> out i64[*R]
+// T: bool, integers, floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+OAR_EXPORT Tensor count_nonzero(const Tensor& x, Integers axes = {}, bool keepdims = false);
+
 // Minus the logarithm of the probability that softmax over the last axis gives to each label. A label outside 0..C-1
 //   is an error.
 // logits [*B, C], labels I[*B] (constant, values 0..C-1) -> out [*B], log_probabilities [*B, C] (hidden)
 // T: floats
 // I: integers
 OAR_EXPORT Tensor cross_entropy(const Tensor& logits, const Tensor& labels);
+
+// Sums of the elements up to each along an axis; without its own, if exclusive; from the end, if reverse. Integers
+//   wrap.
+// x [*S] -> out [*S]
+// T: integers and floats
+// axis: axis; default -1
+// exclusive: true or false; default false
+// reverse: true or false; default false
+OAR_EXPORT Tensor cumsum(const Tensor& x, int64_t axis = -1, bool exclusive = false, bool reverse = false);
+
+// The greatest element up to each along an axis, and where it is; the first NaN, from there on, and the first of
+//   equals.
+// x [*S] -> values [*S], indices i64[*S]
+// T: integers and floats
+// axis: axis; default -1
+struct CumulativeMaxResult {
+  Tensor values, indices;
+};
+OAR_EXPORT CumulativeMaxResult cumulative_max(const Tensor& x, int64_t axis = -1);
+
+// Products of the elements up to each along an axis; without its own, if exclusive; from the end, if reverse.
+//   Integers wrap.
+// x [*S] -> out [*S]
+// T: integers and floats
+// axis: axis; default -1
+// exclusive: true or false; default false
+// reverse: true or false; default false
+OAR_EXPORT Tensor cumulative_product(const Tensor& x, int64_t axis = -1, bool exclusive = false,
+    bool reverse = false);
+
+// Matrices with the last axis of x on a diagonal and 0 elsewhere; offset moves it to the right, or down if negative.
+// x [*L, N] -> out [*R]
+// T: bool, integers, floats
+// offset: integer; -1048576 to 1048576; default 0
+OAR_EXPORT Tensor diag(const Tensor& x, int64_t offset = 0);
 
 // The diagonal of two axes, put last; offset shifts it right, or down if negative. The result shares x's elements.
 // x [*S] -> out [*R]
@@ -158,6 +404,11 @@ OAR_EXPORT Tensor cross_entropy(const Tensor& logits, const Tensor& labels);
 // axis1: axis; default -2
 // axis2: axis; default -1
 OAR_EXPORT Tensor diagonal(const Tensor& x, int64_t offset = 0, int64_t axis1 = -2, int64_t axis2 = -1);
+
+// The derivative of lgamma; NaN at the negative whole numbers, -infinity at 0.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor digamma(const Tensor& x);
 
 // A size as an element: what a rule computes with where the size is known only when the program runs.
 // nothing -> out dtype[]
@@ -187,16 +438,69 @@ OAR_EXPORT Tensor equal(const Tensor& a, const Tensor& b);
 // T: floats
 OAR_EXPORT Tensor erf(const Tensor& x);
 
+// The x whose error function it is: erf(out) = x; infinite at 1 and -1, NaN beyond.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor erf_inverse(const Tensor& x);
+
 // e to the power x.
 // x [...] -> out [...]
 // T: floats
 OAR_EXPORT Tensor exp(const Tensor& x);
+
+// 2 to the power x.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor exp2(const Tensor& x);
 
 // x broadcast to shape; -1 keeps a size. The result shares x's elements, repeated axes by a stride of 0.
 // x [...] -> out [*shape]
 // T: any dtype
 // shape: sizes
 OAR_EXPORT Tensor expand(const Tensor& x, const Shape& shape);
+
+// exp(x) - 1, exact near 0.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor expm1(const Tensor& x);
+
+// 1 on a diagonal, 0 elsewhere; offset moves it to the right, or down if negative. columns are as many as rows unless
+//   given.
+// nothing -> out dtype[*R]
+// rows: size
+// columns: size; may be none
+// offset: integer; default 0
+// dtype: dtype; default f32
+OAR_EXPORT Tensor eye(Dim rows, std::optional<Dim> columns = {}, int64_t offset = 0, DType dtype = DType::f32);
+
+// x with the axes from start to stop, both counted in, as one. Shares x's elements where strides can say it.
+// x [*S] -> out [*R]
+// T: any dtype
+// start: axis; default 0
+// stop: axis; default -1
+OAR_EXPORT Tensor flatten(const Tensor& x, int64_t start = 0, int64_t stop = -1);
+
+// x with the order of elements turned around along axes.
+// x [*S] -> out [*S]
+// T: any dtype
+// axes: axes; none means all
+OAR_EXPORT Tensor flip(const Tensor& x, Integers axes = {});
+
+// The greatest whole number that is not above x. Integers stay. The gradient is 0.
+// x [...] -> out [...]
+// T: integers and floats
+OAR_EXPORT Tensor floor(const Tensor& x);
+
+// a / b rounded down. An integer divided by 0 is an error; the lowest one by -1 wraps to itself. Floats: as NumPy, by
+//   way of the remainder. The gradient is 0.
+// a [...], b [...] (values not 0) -> out [...]
+// T: integers and floats; mixed dtypes promote
+OAR_EXPORT Tensor floor_divide(const Tensor& a, const Tensor& b);
+
+// What a / b rounded toward 0 leaves, with a's sign, as C's fmod and %. An integer divided by 0 is an error.
+// a [...], b [...] (values not 0) -> out [...]
+// T: integers and floats; mixed dtypes promote
+OAR_EXPORT Tensor fmod(const Tensor& a, const Tensor& b);
 
 // A tensor whose elements all are value, converted as cast does.
 // nothing -> out dtype[*shape]
@@ -216,6 +520,19 @@ OAR_EXPORT Tensor full_like(const Tensor& x, double value);
 // I: integers
 OAR_EXPORT Tensor gather(const Tensor& x, const Tensor& index);
 
+// Elements or slices of x: each row of index holds places along x's first axes, out[j, ...] is x[index[j, 0],
+//   index[j, 1], ..., ...]. Negative indices count from the end; one out of range is an error.
+// x [*S], index I[*J, K] (constant, values -S..S-1) -> out [*J, *R]
+// T: any dtype
+// I: integers
+OAR_EXPORT Tensor gather_nd(const Tensor& x, const Tensor& index);
+
+// The euclidean norm of all elements of all operands together; f16 and bf16 are summed as f32. What clipping
+//   gradients needs.
+// xs [*_] ... -> out []
+// T: floats
+OAR_EXPORT Tensor global_norm(Tensors xs);
+
 // a > b, element by element. False where either is NaN.
 // a [...], b [...] -> out bool[...]
 // T: integers and floats; mixed dtypes promote
@@ -225,6 +542,44 @@ OAR_EXPORT Tensor greater(const Tensor& a, const Tensor& b);
 // a [...], b [...] -> out bool[...]
 // T: integers and floats; mixed dtypes promote
 OAR_EXPORT Tensor greater_equal(const Tensor& a, const Tensor& b);
+
+// 0 where x is negative, 1 where it is positive, value at 0; NaN stays.
+// x [...], value [...] -> out [...]
+// T: floats; mixed dtypes promote
+OAR_EXPORT Tensor heaviside(const Tensor& x, const Tensor& value);
+
+// sqrt(a*a + b*b) without overflow on the way; infinite where either is. The gradient at 0 is 0.
+// a [...], b [...] -> out [...]
+// T: floats; mixed dtypes promote
+OAR_EXPORT Tensor hypot(const Tensor& a, const Tensor& b);
+
+// x with updates added at places along an axis: what take read there. Updates that meet are all added. Negative
+//   indices count from the end; one out of range is an error.
+// x [*S], index I[N] (constant, values -S[axis]..S[axis]-1), updates [*_] -> out [*S]
+// T: integers and floats
+// I: integers
+// axis: axis; default 0
+OAR_EXPORT Tensor index_add(const Tensor& x, const Tensor& index, const Tensor& updates, int64_t axis = 0);
+
+// True where x is neither infinite nor NaN.
+// x [...] -> out bool[...]
+// T: integers and floats
+OAR_EXPORT Tensor isfinite(const Tensor& x);
+
+// True where x is infinite, of either sign.
+// x [...] -> out bool[...]
+// T: integers and floats
+OAR_EXPORT Tensor isinf(const Tensor& x);
+
+// True where x is NaN; an integer never is.
+// x [...] -> out bool[...]
+// T: integers and floats
+OAR_EXPORT Tensor isnan(const Tensor& x);
+
+// From a, where weight is 0, to b, where it is 1, both exactly: a + weight * (b - a).
+// a [...], b [...], weight [...] -> out [...]
+// T: floats; mixed dtypes promote
+OAR_EXPORT Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight);
 
 // a < b, element by element. False where either is NaN.
 // a [...], b [...] -> out bool[...]
@@ -236,16 +591,95 @@ OAR_EXPORT Tensor less(const Tensor& a, const Tensor& b);
 // T: integers and floats; mixed dtypes promote
 OAR_EXPORT Tensor less_equal(const Tensor& a, const Tensor& b);
 
+// Logarithm of the absolute value of the gamma function; infinite at 0 and the negative whole numbers.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor lgamma(const Tensor& x);
+
+// out[i] = decay[i] * out[i-1] + x[i] along an axis, from 0; from the end, if reverse.
+// decay [*S], x [*S] -> out [*S]
+// T: floats; mixed dtypes promote
+// axis: axis; default -1
+// reverse: true or false; default false
+OAR_EXPORT Tensor linear_scan(const Tensor& decay, const Tensor& x, int64_t axis = -1, bool reverse = false);
+
+// num numbers from start to stop, evenly apart; both ends are exact, or, without endpoint, stop is the first that is
+//   left out.
+// nothing -> out dtype[num]
+// start: number
+// stop: number
+// num: size
+// endpoint: true or false; default true
+// dtype: dtype; default f32
+OAR_EXPORT Tensor linspace(double start, double stop, Dim num, bool endpoint = true, DType dtype = DType::f32);
+
 // Natural logarithm; -infinity at 0, NaN below.
 // x [...] -> out [...]
 // T: floats
 OAR_EXPORT Tensor log(const Tensor& x);
+
+// Logarithm to base 10; -infinity at 0, NaN below.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor log10(const Tensor& x);
+
+// log(1 + x), exact near 0; -infinity at -1, NaN below.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor log1p(const Tensor& x);
+
+// Logarithm to base 2; -infinity at 0, NaN below.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor log2(const Tensor& x);
 
 // Logarithm of softmax along an axis, computed without leaving the logarithm: x - max - log(sum(exp(x - max))).
 // x [*S] -> out [*S]
 // T: floats
 // axis: axis; default -1
 OAR_EXPORT Tensor log_softmax(const Tensor& x, int64_t axis = -1);
+
+// log(exp(a) + exp(b)), computed without leaving the logarithm.
+// a [...], b [...] -> out [...]
+// T: floats; mixed dtypes promote
+OAR_EXPORT Tensor logaddexp(const Tensor& a, const Tensor& b);
+
+// True where a and b are.
+// a [...], b [...] -> out [...]
+// T: bool
+OAR_EXPORT Tensor logical_and(const Tensor& a, const Tensor& b);
+
+// True where x is false.
+// x [...] -> out [...]
+// T: bool
+OAR_EXPORT Tensor logical_not(const Tensor& x);
+
+// True where a or b is.
+// a [...], b [...] -> out [...]
+// T: bool
+OAR_EXPORT Tensor logical_or(const Tensor& a, const Tensor& b);
+
+// True where one of a and b is.
+// a [...], b [...] -> out [...]
+// T: bool
+OAR_EXPORT Tensor logical_xor(const Tensor& a, const Tensor& b);
+
+// log(sum(exp(x))) over axes, computed from x minus its maximum. Over nothing: -infinity.
+// x [*S] -> out [*R]
+// T: floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+OAR_EXPORT Tensor logsumexp(const Tensor& x, Integers axes = {}, bool keepdims = false);
+
+// value where mask is true, x elsewhere.
+// x [...], mask bool[...] (constant), value [...] -> out [...]
+// T: bool, integers, floats
+OAR_EXPORT Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value);
+
+// The elements of x where mask is true, in row-major order.
+// x [...], mask bool[...] (constant) -> out [?N]
+// T: any dtype
+OAR_EXPORT Tensor masked_select(const Tensor& x, const Tensor& mask);
 
 // Matrix product of the last two axes; the axes before them broadcast. Integers wrap.
 // a [..., M, K], b [..., K, N] -> out [..., M, N]
@@ -291,20 +725,65 @@ OAR_EXPORT Tensor maximum(const Tensor& a, const Tensor& b);
 // keepdims: true or false; default false
 OAR_EXPORT Tensor mean(const Tensor& x, Integers axes = {}, bool keepdims = false);
 
+// The middle one of the sorted elements of an axis, of an even number the mean of the two middle ones; NaN if one is
+//   there. Over nothing: an error.
+// x [*S] -> out [*R]
+// T: floats
+// axis: axis; default -1
+// keepdims: true or false; default false
+OAR_EXPORT Tensor median(const Tensor& x, int64_t axis = -1, bool keepdims = false);
+
+// The coordinates of a grid: as many tensors as operands, each of one axis or none, all of the grid's shape. xy
+//   exchanges the first two axes, ij leaves them in order. They share the operands' elements.
+// xs [*_] ... -> grids [*_] ...
+// T: any dtype
+// indexing: one of xy, ij; default xy
+OAR_EXPORT std::vector<Tensor> meshgrid(Tensors xs, std::string_view indexing = "xy");
+
+// Least element over axes; NaN if one is there. Over nothing: infinity, or the highest integer. Elements that share
+//   the minimum share its gradient equally.
+// x [*S] -> out [*R]
+// T: integers and floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+OAR_EXPORT Tensor min(const Tensor& x, Integers axes = {}, bool keepdims = false);
+
 // The smaller of a and b; NaN if either is. Where they are equal both get half of the gradient.
 // a [...], b [...] -> out [...]
 // T: integers and floats; mixed dtypes promote
 OAR_EXPORT Tensor minimum(const Tensor& a, const Tensor& b);
+
+// x with axes source[i] at places destination[i] of the result, the others in their order. Shares x's elements.
+// x [*S] -> out [*R]
+// T: any dtype
+// source: axes
+// destination: axes
+OAR_EXPORT Tensor moveaxis(const Tensor& x, Integers source, Integers destination);
 
 // a * b. Integers wrap.
 // a [...], b [...] -> out [...]
 // T: integers and floats; mixed dtypes promote
 OAR_EXPORT Tensor multiply(const Tensor& a, const Tensor& b);
 
+// x with finite numbers in place of NaN and infinities; those of the infinities are, unless given, the largest and
+//   the lowest of the dtype.
+// x [...] -> out [...]
+// T: floats
+// nan: number; default 0
+// posinf: number; may be none
+// neginf: number; may be none
+OAR_EXPORT Tensor nan_to_num(const Tensor& x, double nan = 0, std::optional<double> posinf = {},
+    std::optional<double> neginf = {});
+
 // -x. Keeps the sign of zero; integers wrap, so the lowest stays as it is.
 // x [...] -> out [...]
 // T: integers and floats
 OAR_EXPORT Tensor negative(const Tensor& x);
+
+// The places of the elements that are not 0 (NaN is not), a row for each, in row-major order.
+// x [*S] -> out i64[?N, #S]
+// T: bool, integers, floats
+OAR_EXPORT Tensor nonzero(const Tensor& x);
 
 // a != b, element by element. NaN differs from everything.
 // a [...], b [...] -> out bool[...]
@@ -318,6 +797,11 @@ OAR_EXPORT Tensor not_equal(const Tensor& a, const Tensor& b);
 // dtype: dtype; default f32
 OAR_EXPORT Tensor one_hot(const Tensor& index, Dim depth, DType dtype = DType::f32);
 
+// The products of every element of a with every one of b.
+// a [M], b [N] -> out [M, N]
+// T: integers and floats; mixed dtypes promote
+OAR_EXPORT Tensor outer(const Tensor& a, const Tensor& b);
+
 // x with value around it, before and after each axis, and between its elements.
 // x [*S] -> out [*R]
 // T: any dtype
@@ -328,11 +812,79 @@ OAR_EXPORT Tensor one_hot(const Tensor& index, Dim depth, DType dtype = DType::f
 OAR_EXPORT Tensor pad(const Tensor& x, const Shape& before, const Shape& after, Integers between = {},
     double value = 0);
 
+// x with its own elements around it: reflect mirrors them without repeating the edge (again and again, where there is
+//   more to fill), replicate repeats the edge, circular goes on at the other end.
+// x [*S] -> out [*R]
+// T: any dtype
+// before: sizes
+// after: sizes
+// mode: one of reflect, replicate, circular; default reflect
+OAR_EXPORT Tensor pad_edges(const Tensor& x, const Shape& before, const Shape& after,
+    std::string_view mode = "reflect");
+
 // Axis i of the result is axis axes[i] of x. The result shares x's elements.
 // x [*S] -> out [*R]
 // T: any dtype
 // axes: axes
 OAR_EXPORT Tensor permute(const Tensor& x, Integers axes);
+
+// The order-th derivative of digamma. Infinite at 0 and the negative whole numbers.
+// x [...] -> out [...]
+// T: floats
+// order: integer; at least 1; default 1
+OAR_EXPORT Tensor polygamma(const Tensor& x, int64_t order = 1);
+
+// a to the power b. Integers wrap; one to a negative power is 0, but 1 and -1 keep their size.
+// a [...], b [...] -> out [...]
+// T: integers and floats; mixed dtypes promote
+OAR_EXPORT Tensor power(const Tensor& a, const Tensor& b);
+
+// Product over axes, in x's dtype: integers wrap. Over nothing: 1.
+// x [*S] -> out [*R]
+// T: integers and floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+OAR_EXPORT Tensor product(const Tensor& x, Integers axes = {}, bool keepdims = false);
+
+// x with updates written to places along an axis: out[i, index[i, j, k], k] for axis 1. Updates that meet are all
+//   reduced; of assignments the last one stays. index is not longer than x on the other axes; negative indices count
+//   from the end, and one out of range is an error.
+// x [*S], index I[*J] (constant, values -S[axis]..S[axis]-1), updates [*J] -> out [*S]
+// T: bool, integers, floats
+// I: integers
+// axis: axis; default -1
+// reduction: one of assign, add, multiply, maximum, minimum; default assign
+OAR_EXPORT Tensor put_along_axis(const Tensor& x, const Tensor& index, const Tensor& updates, int64_t axis = -1,
+    std::string_view reduction = "assign");
+
+// Numbers with the density exp(-x), a function of seed and place alone: -log(1 - u), u as of random_uniform.
+// seed i64[2] (host) -> out dtype[*shape]
+// shape: sizes
+// dtype: dtype; default f32
+OAR_EXPORT Tensor random_exponential(const Tensor& seed, const Shape& shape, DType dtype = DType::f32);
+
+// Whole numbers from low to high - 1, each as likely as the others within 2^-53, a function of seed and place alone:
+//   low plus u * (high - low) rounded down, u as of random_uniform in f64.
+// seed i64[2] (host) -> out dtype[*shape]
+// shape: sizes
+// low: integer; -4503599627370496 to 4503599627370496
+// high: integer; -4503599627370496 to 4503599627370496
+// dtype: dtype; default i64
+OAR_EXPORT Tensor random_integers(const Tensor& seed, const Shape& shape, int64_t low, int64_t high,
+    DType dtype = DType::i64);
+
+// Numbers with mean 0 and standard deviation 1, a function of seed and place alone: elements 2k and 2k+1 are sqrt(-2
+//   log(1 - u)) times cos(2 pi v) and sin(2 pi v), with u and v elements 2k and 2k+1 of random_uniform for the same
+//   seed. f16 and bf16 are those of f32, rounded. Every device agrees within 16 units in the last place.
+// seed i64[2] (host) -> out dtype[*shape]
+// shape: sizes
+// dtype: dtype; default f32
+OAR_EXPORT Tensor random_normal(const Tensor& seed, const Shape& shape, DType dtype = DType::f32);
+
+// The numbers 0 to length-1 in an order that is a function of seed alone: that of random_uniform's elements in f64.
+// seed i64[2] (host) -> out i64[length]
+// length: size
+OAR_EXPORT Tensor random_permutation(const Tensor& seed, Dim length);
 
 // Numbers from [0, 1), a function of seed and place alone. seed holds a key and an offset; whoever draws again takes
 //   another offset. Element i is word i mod 4 (f64: words 2i and 2i+1) of Philox4x32-10 with key seed[0] and counter
@@ -342,10 +894,28 @@ OAR_EXPORT Tensor permute(const Tensor& x, Integers axes);
 // dtype: dtype; default f32
 OAR_EXPORT Tensor random_uniform(const Tensor& seed, const Shape& shape, DType dtype = DType::f32);
 
+// 1 / x.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor reciprocal(const Tensor& x);
+
 // x where it is positive, else 0; NaN stays. The gradient at 0 is 0.
 // x [...] -> out [...]
 // T: integers and floats
 OAR_EXPORT Tensor relu(const Tensor& x);
+
+// What a / b rounded down leaves, with b's sign. An integer divided by 0 is an error; the lowest one by -1 leaves 0.
+//   Floats by 0 give NaN.
+// a [...], b [...] (values not 0) -> out [...]
+// T: integers and floats; mixed dtypes promote
+OAR_EXPORT Tensor remainder(const Tensor& a, const Tensor& b);
+
+// x with every element repeated next to itself along an axis.
+// x [*S] -> out [*R]
+// T: any dtype
+// repeats: size
+// axis: axis; default 0
+OAR_EXPORT Tensor repeat(const Tensor& x, Dim repeats, int64_t axis = 0);
 
 // The same elements, row-major, in another shape. One size may be -1: what the others leave. The result shares x's
 //   elements where strides can say it.
@@ -354,6 +924,40 @@ OAR_EXPORT Tensor relu(const Tensor& x);
 // shape: sizes
 OAR_EXPORT Tensor reshape(const Tensor& x, const Shape& shape);
 
+// One step of RMSProp: g = gradient + weight_decay * parameter; mean_square = alpha * mean_square + (1 - alpha) * g *
+//   g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred); step = g / (sqrt(...)
+//   + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate * step.
+//   Nothing is computed in less than f32.
+// parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated), mean M[*S] (optional, mutated),
+//   momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
+// T: floats
+// M: floats
+// alpha: number; at least 0; default 0.99
+// epsilon: number; at least 0; default 1e-08
+// weight_decay: number; at least 0; default 0
+// beta: number; at least 0; default 0.9
+OAR_EXPORT void rmsprop_update(const Tensor& parameter, const Tensor& gradient, const Tensor& mean_square,
+    const Tensor& rate, const Tensor& mean = {}, const Tensor& momentum = {}, double alpha = 0.99,
+    double epsilon = 1e-08, double weight_decay = 0, double beta = 0.9);
+
+// x moved on along axes by shifts, what leaves at the end coming in at the front; a negative shift goes the other
+//   way.
+// x [*S] -> out [*S]
+// T: any dtype
+// shifts: integers
+// axes: axes
+OAR_EXPORT Tensor roll(const Tensor& x, Integers shifts, Integers axes);
+
+// The nearest whole number; halves go to the even one. Integers stay. The gradient is 0.
+// x [...] -> out [...]
+// T: integers and floats
+OAR_EXPORT Tensor round(const Tensor& x);
+
+// 1 / sqrt(x); NaN below 0, infinity at 0.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor rsqrt(const Tensor& x);
+
 // x with updates added to its rows: out[index[j], ...] += updates[j, ...]. Rows that meet are all added. Negative
 //   indices count from the end; one out of range is an error.
 // x [V, *R], index I[*J] (constant, values -V..V-1), updates [*_] -> out [V, *R]
@@ -361,15 +965,49 @@ OAR_EXPORT Tensor reshape(const Tensor& x, const Shape& shape);
 // I: integers
 OAR_EXPORT Tensor scatter_add(const Tensor& x, const Tensor& index, const Tensor& updates);
 
+// x with updates written to it: each row of index holds places along x's first axes, out[index[j, 0], index[j, 1],
+//   ..., ...] gets updates[j, ...]. Updates that meet are all reduced; of assignments the last one stays. Negative
+//   indices count from the end; one out of range is an error.
+// x [*S], index I[*J, K] (constant, values -S..S-1), updates [*_] -> out [*S]
+// T: bool, integers, floats
+// I: integers
+// reduction: one of assign, add, multiply, maximum, minimum; default assign
+OAR_EXPORT Tensor scatter_nd(const Tensor& x, const Tensor& index, const Tensor& updates,
+    std::string_view reduction = "assign");
+
+// How many elements of sorted come before each value: where it could be put in, left of its equals or right of them.
+//   NaN is the greatest.
+// sorted [N], values [*J] -> out i64[*J]
+// T: integers and floats; mixed dtypes promote
+// side: one of left, right; default left
+OAR_EXPORT Tensor search_sorted(const Tensor& sorted, const Tensor& values, std::string_view side = "left");
+
 // One step of stochastic gradient descent: g = gradient + weight_decay * parameter; with momentum, momentum = beta *
-//   momentum + g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.
+//   momentum + (1 - dampening) * g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.
 // parameter [*S] (mutated), gradient [*S] (constant), momentum [*S] (optional, mutated), rate f64[] (host) -> nothing
 // T: floats
 // beta: number; at least 0; default 0.9
 // weight_decay: number; at least 0; default 0
 // nesterov: true or false; default false
+// dampening: number; default 0
 OAR_EXPORT void sgd_update(const Tensor& parameter, const Tensor& gradient, const Tensor& rate,
-    const Tensor& momentum = {}, double beta = 0.9, double weight_decay = 0, bool nesterov = false);
+    const Tensor& momentum = {}, double beta = 0.9, double weight_decay = 0, bool nesterov = false,
+    double dampening = 0);
+
+// -1 where x is negative, 1 where it is positive, 0 at 0; NaN stays.
+// x [...] -> out [...]
+// T: integers and floats
+OAR_EXPORT Tensor sign(const Tensor& x);
+
+// Sine of x in radians; NaN at infinity.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor sin(const Tensor& x);
+
+// Hyperbolic sine.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor sinh(const Tensor& x);
 
 // sizes[i] elements of axis i from starts[i] on, every steps[i]-th; a negative step walks backwards. The result
 //   shares x's elements unless a step is negative.
@@ -386,16 +1024,52 @@ OAR_EXPORT Tensor slice(const Tensor& x, const Shape& starts, const Shape& sizes
 // axis: axis; default -1
 OAR_EXPORT Tensor softmax(const Tensor& x, int64_t axis = -1);
 
+// x sorted along an axis, and where each element was. Equal elements keep their order; NaN is the greatest.
+// x [*S] -> values [*S], indices i64[*S]
+// T: bool, integers, floats
+// axis: axis; default -1
+// descending: true or false; default false
+struct SortResult {
+  Tensor values, indices;
+};
+OAR_EXPORT SortResult sort(const Tensor& x, int64_t axis = -1, bool descending = false);
+
+// x cut along an axis into parts of the given sizes, which fill it. The parts share x's elements.
+// x [*_] -> parts [*_] ...
+// T: any dtype
+// sizes: sizes
+// axis: axis; default 0
+OAR_EXPORT std::vector<Tensor> split(const Tensor& x, const Shape& sizes, int64_t axis = 0);
+
 // Square root; NaN below 0.
 // x [...] -> out [...]
 // T: floats
 OAR_EXPORT Tensor sqrt(const Tensor& x);
+
+// x * x. Integers wrap.
+// x [...] -> out [...]
+// T: integers and floats
+OAR_EXPORT Tensor square(const Tensor& x);
 
 // x without the given axes, each of size 1. The result shares x's elements.
 // x [*S] -> out [*R]
 // T: any dtype
 // axes: axes
 OAR_EXPORT Tensor squeeze(const Tensor& x, Integers axes);
+
+// The operands, all of one shape, side by side along a new axis; a negative axis counts from the end of the result.
+// xs [*_] ... -> out [*R]
+// T: any dtype; mixed dtypes promote
+// axis: integer; default 0
+OAR_EXPORT Tensor stack(Tensors xs, int64_t axis = 0);
+
+// Standard deviation over axes: the square root of var. The gradient is 0 where it is 0.
+// x [*S] -> out [*R]
+// T: floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+// correction: number; default 0
+OAR_EXPORT Tensor std(const Tensor& x, Integers axes = {}, bool keepdims = false, double correction = 0);
 
 // x[start:end:step] of each axis as Python has it: negative starts and ends count from the end, what is outside is
 //   cut off, and an end of -2^63 with a negative step goes through the first element.
@@ -426,10 +1100,49 @@ OAR_EXPORT Tensor sum(const Tensor& x, Integers axes = {}, bool keepdims = false
 // shape: sizes
 OAR_EXPORT Tensor sum_to(const Tensor& x, const Shape& shape);
 
+// x at places along an axis: that axis is replaced by index's. Negative indices count from the end; one out of range
+//   is an error.
+// x [*S], index I[*J] (constant, values -S[axis]..S[axis]-1) -> out [*R]
+// T: any dtype
+// I: integers
+// axis: axis; default 0
+OAR_EXPORT Tensor take(const Tensor& x, const Tensor& index, int64_t axis = 0);
+
+// Elements of x along an axis, as many as index has: out[i, j, k] is x[i, index[i, j, k], k] for axis 1. index is not
+//   longer than x on the other axes; negative indices count from the end, and one out of range is an error.
+// x [*S], index I[*J] (constant, values -S[axis]..S[axis]-1) -> out [*J]
+// T: any dtype
+// I: integers
+// axis: axis; default -1
+OAR_EXPORT Tensor take_along_axis(const Tensor& x, const Tensor& index, int64_t axis = -1);
+
+// Tangent of x in radians; NaN at infinity.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor tan(const Tensor& x);
+
 // Hyperbolic tangent.
 // x [...] -> out [...]
 // T: floats
 OAR_EXPORT Tensor tanh(const Tensor& x);
+
+// x repeated side by side along each axis; repetitions are right-aligned with its shape, and either may be the
+//   longer.
+// x [*S] -> out [*R]
+// T: any dtype
+// repetitions: integers; at least 0
+OAR_EXPORT Tensor tile(const Tensor& x, Integers repetitions);
+
+// The k greatest elements of the last axis, greatest first, or the k least, least first, and where they are. NaN is
+//   the greatest; of equal ones the first comes first.
+// x [*L, N] -> values [*L, k], indices i64[*L, k]
+// T: integers and floats
+// k: size
+// largest: true or false; default true
+struct TopkResult {
+  Tensor values, indices;
+};
+OAR_EXPORT TopkResult topk(const Tensor& x, Dim k, bool largest = true);
 
 // x on another device, numbered as oarlock devices lists them; x itself if it is there already.
 // x [*S] -> out [*S]
@@ -437,12 +1150,67 @@ OAR_EXPORT Tensor tanh(const Tensor& x);
 // device: integer; at least 0
 OAR_EXPORT Tensor transfer(const Tensor& x, int64_t device);
 
+// The matrices in the last two axes, 0 above their diagonal. offset moves the diagonal to the right.
+// x [*L, M, N] -> out [*L, M, N]
+// T: bool, integers, floats
+// offset: integer; default 0
+OAR_EXPORT Tensor tril(const Tensor& x, int64_t offset = 0);
+
+// The matrices in the last two axes, 0 below their diagonal. offset moves the diagonal to the right.
+// x [*L, M, N] -> out [*L, M, N]
+// T: bool, integers, floats
+// offset: integer; default 0
+OAR_EXPORT Tensor triu(const Tensor& x, int64_t offset = 0);
+
+// x without its fraction: the nearest whole number toward 0. Integers stay. The gradient is 0.
+// x [...] -> out [...]
+// T: integers and floats
+OAR_EXPORT Tensor trunc(const Tensor& x);
+
+// The different elements of x, least first; where each stands first; which of them each element of x is; and how
+//   often each is there. Every NaN is different from the others.
+// x [*S] -> values [?N], indices i64[?M], inverse i64[*S], counts i64[?K]
+// T: bool, integers, floats
+struct UniqueResult {
+  Tensor values, indices, inverse, counts;
+};
+OAR_EXPORT UniqueResult unique(const Tensor& x);
+
 // x with new axes of size 1; axes say where they are in the result, negative ones from its end. The result shares x's
 //   elements.
 // x [*S] -> out [*R]
 // T: any dtype
 // axes: integers
 OAR_EXPORT Tensor unsqueeze(const Tensor& x, Integers axes);
+
+// The slices of x along an axis, which is gone in them. They share x's elements.
+// x [*_] -> parts [*_] ...
+// T: any dtype
+// axis: axis; default 0
+OAR_EXPORT std::vector<Tensor> unstack(const Tensor& x, int64_t axis = 0);
+
+// Mean of the squared distances from the mean, over axes; correction is subtracted from the number of elements (1: an
+//   estimate from a sample), down to 0. Over nothing: NaN.
+// x [*S] -> out [*R]
+// T: floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+// correction: number; default 0
+OAR_EXPORT Tensor var(const Tensor& x, Integers axes = {}, bool keepdims = false, double correction = 0);
+
+// Sums of products along the last axis, the axes before it broadcast. Integers wrap.
+// a [..., N], b [..., N] -> out [...]
+// T: integers and floats; mixed dtypes promote
+OAR_EXPORT Tensor vecdot(const Tensor& a, const Tensor& b);
+
+// The order-norm over axes: sum(|x|^order)^(1/order); the greatest |x| for infinity, the least for -infinity, the
+//   number of those that are not 0 for order 0. f16 and bf16 are summed as f32. The gradient is 0 where the norm is.
+// x [*S] -> out [*R]
+// T: floats
+// axes: axes; none means all
+// keepdims: true or false; default false
+// order: number; default 2
+OAR_EXPORT Tensor vector_norm(const Tensor& x, Integers axes = {}, bool keepdims = false, double order = 2);
 
 // a where condition is true, b elsewhere.
 // condition bool[...] (constant), a [...], b [...] -> out [...]

@@ -1,0 +1,21 @@
+#include "core/op/opdef.h"
+namespace oarlock::op::logical_or_ {
+static DecomposeRule decompose;
+
+extern constinit const OpDef def = define({
+    .name = "logical_or",
+    .summary = "True where a or b is.",
+    .source = "Array API standard 2023.12, logical_or",
+    .inputs = {{"a", "[...]"}, {"b", "[...]"}},
+    .outputs = {{"out", "[...]"}},
+    .types = {{"T", kBool}},
+    .no_gradient = "its results are not numbers",
+    .decompose = decompose,
+    .cases = {{"both sides broadcast", "...=3x1|4"}},
+});
+}  // namespace oarlock::op::logical_or_
+
+#include "rules.h"
+namespace oarlock::op::logical_or_ {
+static void decompose(RuleCall& c) { c.set(0, where(c.in(0), number(1, c.in(1)), c.in(1))); }
+}  // namespace oarlock::op::logical_or_

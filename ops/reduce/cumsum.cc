@@ -1,0 +1,51 @@
+#include "core/op/opdef.h"
+namespace oarlock::op::cumsum_ {
+static GradientRule gradient;
+static ReferenceKernel reference;
+
+extern constinit const OpDef def = define({
+    .name = "cumsum",
+    .summary = "Sums of the elements up to each along an axis; without its own, if exclusive; from the end, if "
+               "reverse. Integers wrap.",
+    .source = "ONNX operator set 14, CumSum; Array API standard 2023.12, cumulative_sum",
+    .inputs = {{"x", "[*S]"}},
+    .outputs = {{"out", "[*S]"}},
+    .types = {{"T", kNumeric}},
+    .attributes = {axis("axis", -1), flag("exclusive", false), flag("reverse", false)},
+    .gradient = gradient,
+    .reference = reference,
+    .tolerance = {.of_absolutes = true},
+    .cases = {{"first axis", "S=2x5x4", "axis=0"},
+              {"exclusive", "S=2x5", "axis=1 exclusive=true"},
+              {"from the end", "S=2x5", "axis=1 exclusive=true reverse=true"},
+              {"nothing", "S=2x0"}},
+});
+}  // namespace oarlock::op::cumsum_
+
+#include "rules.h"
+#include "elementwise.h"
+#include "axes.h"
+namespace oarlock::op::cumsum_ {
+static void gradient(GradientCall& c) {
+  c.set(0, cumsum(c.dout(0), c.attrs.integer(0), c.attrs.flag(1), !c.attrs.flag(2)));
+}
+static void reference(KernelCall& c) {
+  const oar_view_t &x = c.in(0), &out = c.out(0);
+  int axis = int(c.attrs.integer(0));
+  bool exclusive = c.attrs.flag(1), reverse = c.attrs.flag(2);
+  int64_t n = x.shape[axis];
+  with_accumulator(dtype(x), [&](auto zero) {
+    using Acc = decltype(zero);
+    each_lane(x, axis, [&](const int64_t* index) {
+      int64_t from = offset(x, index, x.n_dims), to = offset(out, index, x.n_dims);
+      Acc total = Acc(0);
+      for (int64_t k = 0; k < n; ++k) {
+        int64_t i = reverse ? n - 1 - k : k;
+        Acc next = wrapping(total, load<Acc>(x, from + i * x.strides[axis]), [](auto a, auto b) { return a + b; });
+        store<Acc>(out, to + i * out.strides[axis], exclusive ? total : next);
+        total = next;
+      }
+    });
+  });
+}
+}  // namespace oarlock::op::cumsum_
