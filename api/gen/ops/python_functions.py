@@ -113,6 +113,10 @@ def _case_example(op):
                 key, value = word.split("=", 1)
                 into[key] = value
 
+    for a in op["attributes"]:
+        if a["need"] == "defaulted" and a["kind"] in ("integer", "dim"):
+            sizes.setdefault(a["name"], values.get(a["name"], str(a["i"])))
+
     def size(token):
         token = token.split("|")[0].strip()
         try:
@@ -138,7 +142,7 @@ def _case_example(op):
         elif mask is not None and not mask >> 12 & 1:
             kind = "int64" if mask >> 5 & 1 else "bool"
         text = f"oarlock.{'zeros' if x['range'] or kind != 'float32' else 'ones'}({tuple(shape)}"
-        text += f", '{kind}')" if kind != "float32" else ")"
+        text += f", dtype='{kind}')" if kind != "float32" else ")"
         return f"[{text}, {text}]" if x["variadic"] else text
 
     def value(entry, text):

@@ -1,7 +1,5 @@
 """Tensors of numbers that follow a rule."""
 
-import threading
-
 from . import _core
 from ._core import Tensor, asarray, cast, full, random_uniform, tensor
 
@@ -10,8 +8,14 @@ def _placed(t, device):
     return t if device is None else t.to(device)
 
 
+def _filled(shape, value, dtype, device):
+    """Shapes as one argument, or as several; NumPy's dtype in the second place."""
+    if len(shape) == 2 and (isinstance(shape[1], (str, type)) or hasattr(shape[1], "itemsize")):
+        shape, dtype = shape[:1], shape[1]
+    return full(_sizes(shape), value, dtype or "float32", device)
+
+
 def _sizes(shape):
-    """Shapes as one argument, or as several."""
     return shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
 
 
@@ -21,7 +25,7 @@ def zeros(*shape, dtype="float32", device=None):
     >>> oarlock.zeros((2, 2)).tolist()
     [[0.0, 0.0], [0.0, 0.0]]
     """
-    return full(_sizes(shape), 0, dtype or "float32", device)
+    return _filled(shape, 0, dtype, device)
 
 
 def ones(*shape, dtype="float32", device=None):
@@ -30,7 +34,7 @@ def ones(*shape, dtype="float32", device=None):
     >>> oarlock.ones(2, dtype=oarlock.int32).tolist()
     [1, 1]
     """
-    return full(_sizes(shape), 1, dtype or "float32", device)
+    return _filled(shape, 1, dtype, device)
 
 
 def _like(x, value, dtype, device):
@@ -129,25 +133,8 @@ def to_tensor(data, dtype=None, place=None, stop_gradient=True):
     return tensor(data, dtype, place, requires_grad=not stop_gradient)
 
 
-class _Numbers:
-    """Where the random numbers of this process stand: a seed, and how many blocks of four it has given."""
-
-    def __init__(self):
-        self.lock = threading.Lock()
-        self.seed, self.offset = 0, 0
-
-    def take(self, count):
-        with self.lock:
-            at = self.offset
-            self.offset += (count + 1) // 2
-            return [self.seed, at]
-
-
-_numbers = _Numbers()
-
-
 def set_seed(value):
-    """Starts the random numbers anew from a seed.
+    """Starts the random numbers of the process anew from a seed.
 
     >>> oarlock.set_seed(1)
     >>> a = oarlock.rand(2).tolist()
@@ -155,19 +142,15 @@ def set_seed(value):
     >>> a == oarlock.rand(2).tolist()
     True
     """
-    with _numbers.lock:
-        _numbers.seed, _numbers.offset = (int(value) + 2**63) % 2**64 - 2**63, 0
+    _core.default_generator().set_seed(int(value) % 2**64)
 
 
 manual_seed = set_seed
 seed = set_seed
 
 
-def _count(shape):
-    n = 1
-    for size in (shape,) if isinstance(shape, int) else shape:
-        n *= int(size)
-    return n
+def _next():
+    return _core.default_generator().next()
 
 
 def uniform(shape, low=0.0, high=1.0, dtype="float32", device=None):
@@ -176,7 +159,7 @@ def uniform(shape, low=0.0, high=1.0, dtype="float32", device=None):
     >>> bool(((oarlock.uniform((9,), 2, 3) >= 2)).to(oarlock.int32).sum() == 9)
     True
     """
-    out = random_uniform(_numbers.take(_count(shape)), shape, dtype)
+    out = random_uniform(_next(), shape, dtype)
     if (low, high) != (0.0, 1.0):
         out = out * (high - low) + low
     return _placed(out, device)
@@ -197,16 +180,8 @@ def normal(shape, mean=0.0, std=1.0, dtype="float32", device=None):
     >>> oarlock.normal((2, 3)).shape
     (2, 3)
     """
-    if hasattr(_core, "random_normal"):
-        out = _core.random_normal(_numbers.take(_count(shape)), shape, dtype=dtype)
-    else:  # Box and Muller
-        u = random_uniform(_numbers.take(_count(shape)), shape, "float64")
-        v = random_uniform(_numbers.take(_count(shape)), shape, "float64")
-        import math
-        angle = v * (2 * math.pi)
-        out = cast(_core.sqrt(_core.log(1.0 - u) * -2.0) * _core.cos(angle), dtype)
-    if (mean, std) != (0.0, 1.0):
-        out = out * std + mean
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    out = _core._nn.initializer.Normal(float(mean), float(std))(shape, dtype)
     return _placed(out, device)
 
 
@@ -229,5 +204,5 @@ def randint(low, high=None, shape=(1,), dtype="int64", device=None):
         low, high = 0, low
     if high <= low:
         raise ValueError(f"randint: low is {low}, high {high}. Give a high above low.")
-    u = random_uniform(_numbers.take(_count(shape)), shape, "float64")
+    u = random_uniform(_next(), shape, "float64")
     return _placed(cast(u * float(high - low), dtype) + int(low), device)

@@ -208,7 +208,7 @@ def transpose(x, *axes):
     """
     if len(axes) == 1 and not isinstance(axes[0], int):
         return permute(x, axes[0])
-    if len(axes) == 2 and x.ndim != 2:
+    if len(axes) == 2:
         return swapaxes(x, *axes)
     return permute(x, axes) if axes else permute(x, tuple(range(x.ndim))[::-1])
 

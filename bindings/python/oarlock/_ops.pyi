@@ -109,7 +109,7 @@ def adagrad_update(parameter: TensorLike, gradient: TensorLike, sum: TensorLike,
     M: floats
     Source: Duchi et al. 2011, Adaptive subgradient methods
 
-    >>> out = oarlock.adagrad_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), 'float64'))
+    >>> out = oarlock.adagrad_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'))
     """
 
 def adam_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike, second: TensorLike, rate: TensorLike, step: TensorLike, greatest: TensorLike | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0) -> None:
@@ -131,7 +131,7 @@ def adam_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike, 
     M: floats
     Source: Kingma and Ba 2015, Adam: a method for stochastic optimization; Reddi et al. 2018, On the convergence of Adam and beyond
 
-    >>> out = oarlock.adam_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), 'float64'), oarlock.zeros((), 'int64'))
+    >>> out = oarlock.adam_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))
     """
 
 def adamw_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike, second: TensorLike, rate: TensorLike, step: TensorLike, greatest: TensorLike | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.01) -> None:
@@ -153,7 +153,7 @@ def adamw_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike,
     M: floats
     Source: Loshchilov and Hutter 2019, Decoupled weight decay regularization; Reddi et al. 2018, On the convergence of Adam and beyond
 
-    >>> out = oarlock.adamw_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), 'float64'), oarlock.zeros((), 'int64'))
+    >>> out = oarlock.adamw_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))
     """
 
 def adaptive_avg_pool(x: TensorLike, size: int | Sequence[int]) -> Tensor:
@@ -468,7 +468,7 @@ def bernoulli(p: TensorLike, seed: TensorLike, dtype: DTypeLike = 'bool') -> Ten
     T: floats
     Source: ONNX operator set 15, Bernoulli
 
-    >>> out = oarlock.bernoulli(oarlock.ones((4,)), oarlock.zeros((2,), 'int64'), dtype=oarlock.float32)
+    >>> out = oarlock.bernoulli(oarlock.ones((4,)), oarlock.zeros((2,), dtype='int64'), dtype=oarlock.float32)
     """
 
 def binary_cross_entropy(x: TensorLike, target: TensorLike, reduction: Literal['mean', 'none', 'sum'] = 'mean') -> Tensor:
@@ -513,7 +513,7 @@ def bincount(index: TensorLike, length: int, weights: TensorLike | None = None, 
     W: integers and floats
     Source: numpy.bincount, with a fixed length
 
-    >>> out = oarlock.bincount(oarlock.zeros((5,), 'int64'), length=3)
+    >>> out = oarlock.bincount(oarlock.zeros((5,), dtype='int64'), length=3)
     """
 
 def bitwise_and(a: TensorLike, b: TensorLike) -> Tensor:
@@ -696,7 +696,7 @@ def conv(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride: i
     T: floats
     Source: ONNX operator set 11, Conv; weights as torch.nn.Conv2d
 
-    >>> out = oarlock.conv(oarlock.ones((2, 3, 5, 4)), oarlock.ones((2, 1, 3, 2)), stride=(2, 1, ), padding=(1, ))
+    >>> out = oarlock.conv(oarlock.ones((2, 3, 5, 4)), oarlock.ones((2, 3, 3, 2)), stride=(2, 1, ), padding=(1, ))
     """
 
 def conv_input_gradient(dy: TensorLike, w: TensorLike, size: int | Sequence[int], stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
@@ -1219,7 +1219,7 @@ def gather_nd(x: TensorLike, index: TensorLike) -> Tensor:
     I: integers
     Source: ONNX operator set 13, GatherND, batch_dims 0
 
-    >>> out = oarlock.gather_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), 'int64'))
+    >>> out = oarlock.gather_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), dtype='int64'))
     """
 
 def gelu(x: TensorLike, approximate: Literal['none', 'tanh'] = 'none') -> Tensor:
@@ -1399,7 +1399,7 @@ def index_add(x: TensorLike, index: TensorLike, updates: TensorLike, axis: int =
     I: integers
     Source: torch.index_add
 
-    >>> out = oarlock.index_add(oarlock.ones((3, 4)), oarlock.zeros((2,), 'int64'), oarlock.ones((2,)), axis=1)
+    >>> out = oarlock.index_add(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), oarlock.ones((2,)), axis=1)
     """
 
 def instance_norm(x: TensorLike, scale: TensorLike | None = None, bias: TensorLike | None = None, epsilon: float = 1e-05) -> Tensor:
@@ -1784,7 +1784,7 @@ def masked_fill(x: TensorLike, mask: TensorLike, value: TensorLike) -> Tensor:
     T: bool, integers, floats
     Source: torch.Tensor.masked_fill
 
-    >>> out = oarlock.masked_fill(oarlock.ones((2, 3)), oarlock.zeros((2, 3), 'bool'), oarlock.ones((2, 3)))
+    >>> out = oarlock.masked_fill(oarlock.ones((2, 3)), oarlock.zeros((2, 3), dtype='bool'), oarlock.ones((2, 3)))
     """
 
 def masked_select(x: TensorLike, mask: TensorLike) -> Tensor:
@@ -1797,7 +1797,7 @@ def masked_select(x: TensorLike, mask: TensorLike) -> Tensor:
     T: any dtype
     Source: torch.masked_select; Array API standard 2023.12, indexing by a boolean array
 
-    >>> out = oarlock.masked_select(oarlock.ones((2, 3)), oarlock.zeros((2, 3), 'bool'))
+    >>> out = oarlock.masked_select(oarlock.ones((2, 3)), oarlock.zeros((2, 3), dtype='bool'))
     """
 
 def matmul(a: TensorLike, b: TensorLike) -> Tensor:
@@ -2214,7 +2214,7 @@ def put_along_axis(x: TensorLike, index: TensorLike, updates: TensorLike, axis: 
     I: integers
     Source: ONNX operator set 18, ScatterElements; numpy.put_along_axis
 
-    >>> out = oarlock.put_along_axis(oarlock.ones((3, 2)), oarlock.zeros((4, 2), 'int64'), oarlock.ones((4, 2)), axis=0)
+    >>> out = oarlock.put_along_axis(oarlock.ones((3, 2)), oarlock.zeros((4, 2), dtype='int64'), oarlock.ones((4, 2)), axis=0)
     """
 
 def random_exponential(seed: TensorLike, shape: int | Sequence[int], dtype: DTypeLike = 'float32') -> Tensor:
@@ -2227,7 +2227,7 @@ def random_exponential(seed: TensorLike, shape: int | Sequence[int], dtype: DTyp
     -> out dtype[*shape]
     Source: Devroye 1986, Non-uniform random variate generation, II.2
 
-    >>> out = oarlock.random_exponential(oarlock.zeros((2,), 'int64'), shape=(3, 5, ))
+    >>> out = oarlock.random_exponential(oarlock.zeros((2,), dtype='int64'), shape=(3, 5, ))
     """
 
 def random_integers(seed: TensorLike, shape: int | Sequence[int], low: int, high: int, dtype: DTypeLike = 'int64') -> Tensor:
@@ -2242,7 +2242,7 @@ def random_integers(seed: TensorLike, shape: int | Sequence[int], low: int, high
     -> out dtype[*shape]
     Source: torch.randint; ONNX has none
 
-    >>> out = oarlock.random_integers(oarlock.zeros((2,), 'int64'), shape=(3, 5, ), low=1, high=7)
+    >>> out = oarlock.random_integers(oarlock.zeros((2,), dtype='int64'), shape=(3, 5, ), low=1, high=7)
     """
 
 def random_normal(seed: TensorLike, shape: int | Sequence[int], dtype: DTypeLike = 'float32') -> Tensor:
@@ -2255,7 +2255,7 @@ def random_normal(seed: TensorLike, shape: int | Sequence[int], dtype: DTypeLike
     -> out dtype[*shape]
     Source: Box and Muller 1958, A note on the generation of random normal deviates
 
-    >>> out = oarlock.random_normal(oarlock.zeros((2,), 'int64'), shape=(3, 5, ))
+    >>> out = oarlock.random_normal(oarlock.zeros((2,), dtype='int64'), shape=(3, 5, ))
     """
 
 def random_permutation(seed: TensorLike, length: int) -> Tensor:
@@ -2267,7 +2267,7 @@ def random_permutation(seed: TensorLike, length: int) -> Tensor:
     -> out i64[length]
     Source: Knuth 1997, The art of computer programming 2, 3.4.2
 
-    >>> out = oarlock.random_permutation(oarlock.zeros((2,), 'int64'), length=9)
+    >>> out = oarlock.random_permutation(oarlock.zeros((2,), dtype='int64'), length=9)
     """
 
 def random_uniform(seed: TensorLike, shape: int | Sequence[int], dtype: DTypeLike = 'float32') -> Tensor:
@@ -2413,7 +2413,7 @@ def rmsprop_update(parameter: TensorLike, gradient: TensorLike, mean_square: Ten
     M: floats
     Source: Hinton 2012, Neural networks for machine learning, lecture 6; Graves 2013, Generating sequences with recurrent neural networks, for the centred one
 
-    >>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), 'float64'))
+    >>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'))
     """
 
 def roll(x: TensorLike, shifts: int | Sequence[int], axis: int | Sequence[int]) -> Tensor:
@@ -2484,7 +2484,7 @@ def scatter_nd(x: TensorLike, index: TensorLike, updates: TensorLike, reduction:
     I: integers
     Source: ONNX operator set 18, ScatterND
 
-    >>> out = oarlock.scatter_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), 'int64'), oarlock.ones((2,)))
+    >>> out = oarlock.scatter_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), dtype='int64'), oarlock.ones((2,)))
     """
 
 def search_sorted(sorted: TensorLike, values: TensorLike, side: Literal['left', 'right'] = 'left') -> Tensor:
@@ -2530,7 +2530,7 @@ def sgd_update(parameter: TensorLike, gradient: TensorLike, rate: TensorLike, mo
     T: floats
     Source: Sutskever et al. 2013, On the importance of initialization and momentum in deep learning
 
-    >>> out = oarlock.sgd_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), 'float64'), weight_decay=0.1)
+    >>> out = oarlock.sgd_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), weight_decay=0.1)
     """
 
 def shrink(x: TensorLike, bias: float = 0.0, lambd: float = 0.5) -> Tensor:
@@ -2847,7 +2847,7 @@ def take(x: TensorLike, index: TensorLike, axis: int = 0) -> Tensor:
     I: integers
     Source: ONNX operator set 13, Gather; Array API standard 2023.12, take
 
-    >>> out = oarlock.take(oarlock.ones((3, 4)), oarlock.zeros((2,), 'int64'), axis=1)
+    >>> out = oarlock.take(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), axis=1)
     """
 
 def take_along_axis(x: TensorLike, index: TensorLike, axis: int = -1) -> Tensor:
@@ -2862,7 +2862,7 @@ def take_along_axis(x: TensorLike, index: TensorLike, axis: int = -1) -> Tensor:
     I: integers
     Source: numpy.take_along_axis; ONNX operator set 13, GatherElements; torch.gather for the sizes
 
-    >>> out = oarlock.take_along_axis(oarlock.ones((4, 2)), oarlock.zeros((1, 2), 'int64'), axis=0)
+    >>> out = oarlock.take_along_axis(oarlock.ones((4, 2)), oarlock.zeros((1, 2), dtype='int64'), axis=0)
     """
 
 def tan(x: TensorLike) -> Tensor:

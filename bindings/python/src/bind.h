@@ -8,4 +8,10 @@ void bind_autograd(nanobind::module_& m);
 void bind_settings(nanobind::module_& m);
 void bind_plugins(nanobind::module_& m);
 void bind_op_table(nanobind::module_& m);
+void bind_layer(nanobind::module_& m);
+void bind_containers(nanobind::module_& m);
+void bind_layers(nanobind::module_& m);
+void bind_initializers(nanobind::module_& m);
+void bind_optim(nanobind::module_& m);
+void bind_files(nanobind::module_& m);
 }  // namespace oarlock::python

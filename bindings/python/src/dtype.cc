@@ -1,5 +1,6 @@
 // Dtype objects. They are compared by identity; each is a constant of the module.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include <cstring>
 

@@ -29,5 +29,14 @@ NB_MODULE(_core, m) {
   bind_settings(m);
   bind_plugins(m);
   bind_op_table(m);
+  nb::module_ nn = m.def_submodule("_nn", "Layers.");
+  nb::module_ initializer = nn.def_submodule("initializer", "First values of parameters.");
+  bind_layer(nn);
+  bind_containers(nn);
+  bind_layers(nn);
+  bind_initializers(initializer);
+  nb::module_ optim = m.def_submodule("_optim", "Optimisers.");
+  bind_optim(optim);
+  bind_files(m);
   nb::set_leak_warnings(false);  // constants of the module live as long as the process
 }

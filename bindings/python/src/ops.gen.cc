@@ -4067,7 +4067,7 @@ PyMethodDef op_functions[] = {
      "M: floats\n"
      "Source: Duchi et al. 2011, Adaptive subgradient methods\n"
      "\n"
-     ">>> out = oarlock.adagrad_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), 'float64'))\n"
+     ">>> out = oarlock.adagrad_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'))\n"
      "\n"},
     {"adam_update", as_function(call_adam_update), kFlags,
      "adam_update(parameter, gradient, first, second, rate, step, greatest=None, beta1=0.9, beta2=0.999, epsilon=1e-08, weight_decay=0.0)\n"
@@ -4090,7 +4090,7 @@ PyMethodDef op_functions[] = {
      "M: floats\n"
      "Source: Kingma and Ba 2015, Adam: a method for stochastic optimization; Reddi et al. 2018, On the convergence of Adam and beyond\n"
      "\n"
-     ">>> out = oarlock.adam_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), 'float64'), oarlock.zeros((), 'int64'))\n"
+     ">>> out = oarlock.adam_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))\n"
      "\n"},
     {"adamw_update", as_function(call_adamw_update), kFlags,
      "adamw_update(parameter, gradient, first, second, rate, step, greatest=None, beta1=0.9, beta2=0.999, epsilon=1e-08, weight_decay=0.01)\n"
@@ -4113,7 +4113,7 @@ PyMethodDef op_functions[] = {
      "M: floats\n"
      "Source: Loshchilov and Hutter 2019, Decoupled weight decay regularization; Reddi et al. 2018, On the convergence of Adam and beyond\n"
      "\n"
-     ">>> out = oarlock.adamw_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), 'float64'), oarlock.zeros((), 'int64'))\n"
+     ">>> out = oarlock.adamw_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))\n"
      "\n"},
     {"adaptive_avg_pool", as_function(call_adaptive_avg_pool), kFlags,
      "adaptive_avg_pool(x, size)\n"
@@ -4449,7 +4449,7 @@ PyMethodDef op_functions[] = {
      "T: floats\n"
      "Source: ONNX operator set 15, Bernoulli\n"
      "\n"
-     ">>> out = oarlock.bernoulli(oarlock.ones((4,)), oarlock.zeros((2,), 'int64'), dtype=oarlock.float32)\n"
+     ">>> out = oarlock.bernoulli(oarlock.ones((4,)), oarlock.zeros((2,), dtype='int64'), dtype=oarlock.float32)\n"
      "\n"},
     {"binary_cross_entropy", as_function(call_binary_cross_entropy), kFlags,
      "binary_cross_entropy(x, target, reduction='mean')\n"
@@ -4497,7 +4497,7 @@ PyMethodDef op_functions[] = {
      "W: integers and floats\n"
      "Source: numpy.bincount, with a fixed length\n"
      "\n"
-     ">>> out = oarlock.bincount(oarlock.zeros((5,), 'int64'), length=3)\n"
+     ">>> out = oarlock.bincount(oarlock.zeros((5,), dtype='int64'), length=3)\n"
      "\n"},
     {"bitwise_and", as_function(call_bitwise_and), kFlags,
      "bitwise_and(a, b)\n"
@@ -4693,7 +4693,7 @@ PyMethodDef op_functions[] = {
      "T: floats\n"
      "Source: ONNX operator set 11, Conv; weights as torch.nn.Conv2d\n"
      "\n"
-     ">>> out = oarlock.conv(oarlock.ones((2, 3, 5, 4)), oarlock.ones((2, 1, 3, 2)), stride=(2, 1, ), padding=(1, ))\n"
+     ">>> out = oarlock.conv(oarlock.ones((2, 3, 5, 4)), oarlock.ones((2, 3, 3, 2)), stride=(2, 1, ), padding=(1, ))\n"
      "\n"},
     {"conv_input_gradient", as_function(call_conv_input_gradient), kFlags,
      "conv_input_gradient(dy, w, size, stride=1, padding=0, dilation=1, groups=1)\n"
@@ -5253,7 +5253,7 @@ PyMethodDef op_functions[] = {
      "I: integers\n"
      "Source: ONNX operator set 13, GatherND, batch_dims 0\n"
      "\n"
-     ">>> out = oarlock.gather_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), 'int64'))\n"
+     ">>> out = oarlock.gather_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), dtype='int64'))\n"
      "\n"},
     {"gelu", as_function(call_gelu), kFlags,
      "gelu(x, approximate='none')\n"
@@ -5446,7 +5446,7 @@ PyMethodDef op_functions[] = {
      "I: integers\n"
      "Source: torch.index_add\n"
      "\n"
-     ">>> out = oarlock.index_add(oarlock.ones((3, 4)), oarlock.zeros((2,), 'int64'), oarlock.ones((2,)), axis=1)\n"
+     ">>> out = oarlock.index_add(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), oarlock.ones((2,)), axis=1)\n"
      "\n"},
     {"instance_norm", as_function(call_instance_norm), kFlags,
      "instance_norm(x, scale=None, bias=None, epsilon=1e-05)\n"
@@ -5859,7 +5859,7 @@ PyMethodDef op_functions[] = {
      "T: bool, integers, floats\n"
      "Source: torch.Tensor.masked_fill\n"
      "\n"
-     ">>> out = oarlock.masked_fill(oarlock.ones((2, 3)), oarlock.zeros((2, 3), 'bool'), oarlock.ones((2, 3)))\n"
+     ">>> out = oarlock.masked_fill(oarlock.ones((2, 3)), oarlock.zeros((2, 3), dtype='bool'), oarlock.ones((2, 3)))\n"
      "\n"},
     {"masked_select", as_function(call_masked_select), kFlags,
      "masked_select(x, mask)\n"
@@ -5873,7 +5873,7 @@ PyMethodDef op_functions[] = {
      "T: any dtype\n"
      "Source: torch.masked_select; Array API standard 2023.12, indexing by a boolean array\n"
      "\n"
-     ">>> out = oarlock.masked_select(oarlock.ones((2, 3)), oarlock.zeros((2, 3), 'bool'))\n"
+     ">>> out = oarlock.masked_select(oarlock.ones((2, 3)), oarlock.zeros((2, 3), dtype='bool'))\n"
      "\n"},
     {"matmul", as_function(call_matmul), kFlags,
      "matmul(a, b)\n"
@@ -6319,7 +6319,7 @@ PyMethodDef op_functions[] = {
      "I: integers\n"
      "Source: ONNX operator set 18, ScatterElements; numpy.put_along_axis\n"
      "\n"
-     ">>> out = oarlock.put_along_axis(oarlock.ones((3, 2)), oarlock.zeros((4, 2), 'int64'), oarlock.ones((4, 2)), axis=0)\n"
+     ">>> out = oarlock.put_along_axis(oarlock.ones((3, 2)), oarlock.zeros((4, 2), dtype='int64'), oarlock.ones((4, 2)), axis=0)\n"
      "\n"},
     {"random_exponential", as_function(call_random_exponential), kFlags,
      "random_exponential(seed, shape, dtype='float32')\n"
@@ -6333,7 +6333,7 @@ PyMethodDef op_functions[] = {
      "-> out dtype[*shape]\n"
      "Source: Devroye 1986, Non-uniform random variate generation, II.2\n"
      "\n"
-     ">>> out = oarlock.random_exponential(oarlock.zeros((2,), 'int64'), shape=(3, 5, ))\n"
+     ">>> out = oarlock.random_exponential(oarlock.zeros((2,), dtype='int64'), shape=(3, 5, ))\n"
      "\n"},
     {"random_integers", as_function(call_random_integers), kFlags,
      "random_integers(seed, shape, low, high, dtype='int64')\n"
@@ -6349,7 +6349,7 @@ PyMethodDef op_functions[] = {
      "-> out dtype[*shape]\n"
      "Source: torch.randint; ONNX has none\n"
      "\n"
-     ">>> out = oarlock.random_integers(oarlock.zeros((2,), 'int64'), shape=(3, 5, ), low=1, high=7)\n"
+     ">>> out = oarlock.random_integers(oarlock.zeros((2,), dtype='int64'), shape=(3, 5, ), low=1, high=7)\n"
      "\n"},
     {"random_normal", as_function(call_random_normal), kFlags,
      "random_normal(seed, shape, dtype='float32')\n"
@@ -6363,7 +6363,7 @@ PyMethodDef op_functions[] = {
      "-> out dtype[*shape]\n"
      "Source: Box and Muller 1958, A note on the generation of random normal deviates\n"
      "\n"
-     ">>> out = oarlock.random_normal(oarlock.zeros((2,), 'int64'), shape=(3, 5, ))\n"
+     ">>> out = oarlock.random_normal(oarlock.zeros((2,), dtype='int64'), shape=(3, 5, ))\n"
      "\n"},
     {"random_permutation", as_function(call_random_permutation), kFlags,
      "random_permutation(seed, length)\n"
@@ -6376,7 +6376,7 @@ PyMethodDef op_functions[] = {
      "-> out i64[length]\n"
      "Source: Knuth 1997, The art of computer programming 2, 3.4.2\n"
      "\n"
-     ">>> out = oarlock.random_permutation(oarlock.zeros((2,), 'int64'), length=9)\n"
+     ">>> out = oarlock.random_permutation(oarlock.zeros((2,), dtype='int64'), length=9)\n"
      "\n"},
     {"random_uniform", as_function(call_random_uniform), kFlags,
      "random_uniform(seed, shape, dtype='float32')\n"
@@ -6532,7 +6532,7 @@ PyMethodDef op_functions[] = {
      "M: floats\n"
      "Source: Hinton 2012, Neural networks for machine learning, lecture 6; Graves 2013, Generating sequences with recurrent neural networks, for the centred one\n"
      "\n"
-     ">>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), 'float64'))\n"
+     ">>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'))\n"
      "\n"},
     {"roll", as_function(call_roll), kFlags,
      "roll(x, shifts, axis)\n"
@@ -6608,7 +6608,7 @@ PyMethodDef op_functions[] = {
      "I: integers\n"
      "Source: ONNX operator set 18, ScatterND\n"
      "\n"
-     ">>> out = oarlock.scatter_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), 'int64'), oarlock.ones((2,)))\n"
+     ">>> out = oarlock.scatter_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), dtype='int64'), oarlock.ones((2,)))\n"
      "\n"},
     {"search_sorted", as_function(call_search_sorted), kFlags,
      "search_sorted(sorted, values, side='left')\n"
@@ -6657,7 +6657,7 @@ PyMethodDef op_functions[] = {
      "T: floats\n"
      "Source: Sutskever et al. 2013, On the importance of initialization and momentum in deep learning\n"
      "\n"
-     ">>> out = oarlock.sgd_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), 'float64'), weight_decay=0.1)\n"
+     ">>> out = oarlock.sgd_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), weight_decay=0.1)\n"
      "\n"},
     {"shrink", as_function(call_shrink), kFlags,
      "shrink(x, bias=0.0, lambd=0.5)\n"
@@ -6997,7 +6997,7 @@ PyMethodDef op_functions[] = {
      "I: integers\n"
      "Source: ONNX operator set 13, Gather; Array API standard 2023.12, take\n"
      "\n"
-     ">>> out = oarlock.take(oarlock.ones((3, 4)), oarlock.zeros((2,), 'int64'), axis=1)\n"
+     ">>> out = oarlock.take(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), axis=1)\n"
      "\n"},
     {"take_along_axis", as_function(call_take_along_axis), kFlags,
      "take_along_axis(x, index, axis=-1)\n"
@@ -7013,7 +7013,7 @@ PyMethodDef op_functions[] = {
      "I: integers\n"
      "Source: numpy.take_along_axis; ONNX operator set 13, GatherElements; torch.gather for the sizes\n"
      "\n"
-     ">>> out = oarlock.take_along_axis(oarlock.ones((4, 2)), oarlock.zeros((1, 2), 'int64'), axis=0)\n"
+     ">>> out = oarlock.take_along_axis(oarlock.ones((4, 2)), oarlock.zeros((1, 2), dtype='int64'), axis=0)\n"
      "\n"},
     {"tan", as_function(call_tan), kFlags,
      "tan(x)\n"
@@ -7630,7 +7630,7 @@ PyMethodDef op_methods[] = {
      "T: floats\n"
      "Source: ONNX operator set 15, Bernoulli\n"
      "\n"
-     ">>> out = oarlock.bernoulli(oarlock.ones((4,)), oarlock.zeros((2,), 'int64'), dtype=oarlock.float32)\n"
+     ">>> out = oarlock.bernoulli(oarlock.ones((4,)), oarlock.zeros((2,), dtype='int64'), dtype=oarlock.float32)\n"
      "\n"},
     {"binary_cross_entropy", as_function(method_binary_cross_entropy), kFlags,
      "binary_cross_entropy(self, target, reduction='mean')\n"
@@ -7678,7 +7678,7 @@ PyMethodDef op_methods[] = {
      "W: integers and floats\n"
      "Source: numpy.bincount, with a fixed length\n"
      "\n"
-     ">>> out = oarlock.bincount(oarlock.zeros((5,), 'int64'), length=3)\n"
+     ">>> out = oarlock.bincount(oarlock.zeros((5,), dtype='int64'), length=3)\n"
      "\n"},
     {"bitwise_and", as_function(method_bitwise_and), kFlags,
      "bitwise_and(self, b)\n"
@@ -7859,7 +7859,7 @@ PyMethodDef op_methods[] = {
      "T: floats\n"
      "Source: ONNX operator set 11, Conv; weights as torch.nn.Conv2d\n"
      "\n"
-     ">>> out = oarlock.conv(oarlock.ones((2, 3, 5, 4)), oarlock.ones((2, 1, 3, 2)), stride=(2, 1, ), padding=(1, ))\n"
+     ">>> out = oarlock.conv(oarlock.ones((2, 3, 5, 4)), oarlock.ones((2, 3, 3, 2)), stride=(2, 1, ), padding=(1, ))\n"
      "\n"},
     {"conv_input_gradient", as_function(method_conv_input_gradient), kFlags,
      "conv_input_gradient(self, w, size, stride=1, padding=0, dilation=1, groups=1)\n"
@@ -8390,7 +8390,7 @@ PyMethodDef op_methods[] = {
      "I: integers\n"
      "Source: ONNX operator set 13, GatherND, batch_dims 0\n"
      "\n"
-     ">>> out = oarlock.gather_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), 'int64'))\n"
+     ">>> out = oarlock.gather_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), dtype='int64'))\n"
      "\n"},
     {"gelu", as_function(method_gelu), kFlags,
      "gelu(self, approximate='none')\n"
@@ -8570,7 +8570,7 @@ PyMethodDef op_methods[] = {
      "I: integers\n"
      "Source: torch.index_add\n"
      "\n"
-     ">>> out = oarlock.index_add(oarlock.ones((3, 4)), oarlock.zeros((2,), 'int64'), oarlock.ones((2,)), axis=1)\n"
+     ">>> out = oarlock.index_add(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), oarlock.ones((2,)), axis=1)\n"
      "\n"},
     {"instance_norm", as_function(method_instance_norm), kFlags,
      "instance_norm(self, scale=None, bias=None, epsilon=1e-05)\n"
@@ -8967,7 +8967,7 @@ PyMethodDef op_methods[] = {
      "T: bool, integers, floats\n"
      "Source: torch.Tensor.masked_fill\n"
      "\n"
-     ">>> out = oarlock.masked_fill(oarlock.ones((2, 3)), oarlock.zeros((2, 3), 'bool'), oarlock.ones((2, 3)))\n"
+     ">>> out = oarlock.masked_fill(oarlock.ones((2, 3)), oarlock.zeros((2, 3), dtype='bool'), oarlock.ones((2, 3)))\n"
      "\n"},
     {"masked_select", as_function(method_masked_select), kFlags,
      "masked_select(self, mask)\n"
@@ -8981,7 +8981,7 @@ PyMethodDef op_methods[] = {
      "T: any dtype\n"
      "Source: torch.masked_select; Array API standard 2023.12, indexing by a boolean array\n"
      "\n"
-     ">>> out = oarlock.masked_select(oarlock.ones((2, 3)), oarlock.zeros((2, 3), 'bool'))\n"
+     ">>> out = oarlock.masked_select(oarlock.ones((2, 3)), oarlock.zeros((2, 3), dtype='bool'))\n"
      "\n"},
     {"matmul", as_function(method_matmul), kFlags,
      "matmul(self, b)\n"
@@ -9413,7 +9413,7 @@ PyMethodDef op_methods[] = {
      "I: integers\n"
      "Source: ONNX operator set 18, ScatterElements; numpy.put_along_axis\n"
      "\n"
-     ">>> out = oarlock.put_along_axis(oarlock.ones((3, 2)), oarlock.zeros((4, 2), 'int64'), oarlock.ones((4, 2)), axis=0)\n"
+     ">>> out = oarlock.put_along_axis(oarlock.ones((3, 2)), oarlock.zeros((4, 2), dtype='int64'), oarlock.ones((4, 2)), axis=0)\n"
      "\n"},
     {"reciprocal", as_function(method_reciprocal), kFlags,
      "reciprocal(self)\n"
@@ -9608,7 +9608,7 @@ PyMethodDef op_methods[] = {
      "I: integers\n"
      "Source: ONNX operator set 18, ScatterND\n"
      "\n"
-     ">>> out = oarlock.scatter_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), 'int64'), oarlock.ones((2,)))\n"
+     ">>> out = oarlock.scatter_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), dtype='int64'), oarlock.ones((2,)))\n"
      "\n"},
     {"search_sorted", as_function(method_search_sorted), kFlags,
      "search_sorted(self, values, side='left')\n"
@@ -9964,7 +9964,7 @@ PyMethodDef op_methods[] = {
      "I: integers\n"
      "Source: ONNX operator set 13, Gather; Array API standard 2023.12, take\n"
      "\n"
-     ">>> out = oarlock.take(oarlock.ones((3, 4)), oarlock.zeros((2,), 'int64'), axis=1)\n"
+     ">>> out = oarlock.take(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), axis=1)\n"
      "\n"},
     {"take_along_axis", as_function(method_take_along_axis), kFlags,
      "take_along_axis(self, index, axis=-1)\n"
@@ -9980,7 +9980,7 @@ PyMethodDef op_methods[] = {
      "I: integers\n"
      "Source: numpy.take_along_axis; ONNX operator set 13, GatherElements; torch.gather for the sizes\n"
      "\n"
-     ">>> out = oarlock.take_along_axis(oarlock.ones((4, 2)), oarlock.zeros((1, 2), 'int64'), axis=0)\n"
+     ">>> out = oarlock.take_along_axis(oarlock.ones((4, 2)), oarlock.zeros((1, 2), dtype='int64'), axis=0)\n"
      "\n"},
     {"tan", as_function(method_tan), kFlags,
      "tan(self)\n"
