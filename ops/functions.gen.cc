@@ -1145,6 +1145,15 @@ Tensor max_pool(const Tensor& x, Integers kernel, Integers stride, Integers padd
   return out;
 }
 
+Tensor max_pool_gradient(const Tensor& dy, const Tensor& indices, const Shape& size) {
+  TensorImpl* const in[] = {dy.impl(), indices.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(size)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::max_pool_gradient, in, 2, attrs, 1, &out, 1));
+  return out;
+}
+
 Tensor maximum(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
@@ -1438,6 +1447,13 @@ Tensor relu6(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::relu6, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor relu_gradient(const Tensor& dy, const Tensor& y) {
+  TensorImpl* const in[] = {dy.impl(), y.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::relu_gradient, in, 2, nullptr, 0, &out, 1));
   return out;
 }
 

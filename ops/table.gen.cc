@@ -131,6 +131,7 @@ namespace matmul_ { extern const OpDef def; }
 namespace matrix_transpose_ { extern const OpDef def; }
 namespace max_ { extern const OpDef def; }
 namespace max_pool_ { extern const OpDef def; }
+namespace max_pool_gradient_ { extern const OpDef def; }
 namespace maximum_ { extern const OpDef def; }
 namespace mean_ { extern const OpDef def; }
 namespace median_ { extern const OpDef def; }
@@ -164,6 +165,7 @@ namespace random_uniform_ { extern const OpDef def; }
 namespace reciprocal_ { extern const OpDef def; }
 namespace relu_ { extern const OpDef def; }
 namespace relu6_ { extern const OpDef def; }
+namespace relu_gradient_ { extern const OpDef def; }
 namespace remainder_ { extern const OpDef def; }
 namespace repeat_ { extern const OpDef def; }
 namespace reshape_ { extern const OpDef def; }
@@ -351,6 +353,7 @@ std::span<const OpDef* const> builtin_ops() {
       &matrix_transpose_::def,
       &max_::def,
       &max_pool_::def,
+      &max_pool_gradient_::def,
       &maximum_::def,
       &mean_::def,
       &median_::def,
@@ -384,6 +387,7 @@ std::span<const OpDef* const> builtin_ops() {
       &reciprocal_::def,
       &relu_::def,
       &relu6_::def,
+      &relu_gradient_::def,
       &remainder_::def,
       &repeat_::def,
       &reshape_::def,
@@ -440,7 +444,7 @@ std::span<const OpDef* const> builtin_ops() {
       &where_::def,
       &windows_::def,
       nullptr};
-  return {kOps, 217};
+  return {kOps, 219};
 }
 
 }  // namespace oarlock::op

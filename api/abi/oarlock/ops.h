@@ -39,7 +39,8 @@ OAR_EXPORT oar_status_t OAR_CALL oar_acosh(oar_tensor_t* x, oar_tensor_t** out_o
 
 /* One step of Adagrad: g = gradient + weight_decay * parameter; sum = sum + g * g; parameter -= rate * g /
  *   (sqrt(sum) + epsilon). Nothing is computed in less than f32.
- * parameter [*S] (mutated), gradient [*S] (constant), sum M[*S] (mutated), rate f64[] (host) -> nothing
+ * parameter [*S] (mutated), gradient [*S] (constant), sum M[*S] (mutated, values not negative), rate f64[] (host)
+ *   -> nothing
  * T: floats
  * M: floats */
 typedef struct oar_adagrad_update_options {
@@ -55,14 +56,15 @@ OAR_EXPORT oar_status_t OAR_CALL oar_adagrad_update(oar_tensor_t* parameter, oar
  *   beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + epsilon). With
  *   greatest, that keeps the greatest v so far and takes its place (AMSGrad). step counts from 1. The moments may
  *   have a wider dtype than the parameter; nothing is computed in less than f32.
- * parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
- *   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+ * parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated, values not
+ *   negative), greatest M[*S] (optional, mutated, values not negative), rate f64[] (host), step i64[] (host) ->
+ *   nothing
  * T: floats
  * M: floats */
 typedef struct oar_adam_update_options {
   uint32_t struct_size;
-  double beta1;                          /* number; at least 0; default 0.9 */
-  double beta2;                          /* number; at least 0; default 0.999 */
+  double beta1;                          /* number; 0 to 1; default 0.9 */
+  double beta2;                          /* number; 0 to 1; default 0.999 */
   double epsilon;                        /* number; at least 0; default 1e-08 */
   double weight_decay;                   /* number; at least 0; default 0 */
 } oar_adam_update_options_t;
@@ -76,14 +78,15 @@ OAR_EXPORT oar_status_t OAR_CALL oar_adam_update(oar_tensor_t* parameter, oar_te
  *   (1 - beta2^step)) + epsilon). With greatest, that keeps the greatest v so far and takes its place (AMSGrad).
  *   step counts from 1. The moments may have a wider dtype than the parameter; nothing is computed in less than
  *   f32.
- * parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
- *   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+ * parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated, values not
+ *   negative), greatest M[*S] (optional, mutated, values not negative), rate f64[] (host), step i64[] (host) ->
+ *   nothing
  * T: floats
  * M: floats */
 typedef struct oar_adamw_update_options {
   uint32_t struct_size;
-  double beta1;                          /* number; at least 0; default 0.9 */
-  double beta2;                          /* number; at least 0; default 0.999 */
+  double beta1;                          /* number; 0 to 1; default 0.9 */
+  double beta2;                          /* number; 0 to 1; default 0.999 */
   double epsilon;                        /* number; at least 0; default 1e-08 */
   double weight_decay;                   /* number; at least 0; default 0.01 */
 } oar_adamw_update_options_t;
@@ -301,8 +304,9 @@ OAR_EXPORT oar_status_t OAR_CALL oar_avg_pool_gradient(oar_tensor_t* dy, const i
  *   mean and variance (over n, not n - 1) are those of x, and the new running statistics are momentum * old + (1 -
  *   momentum) * those; else they are the running statistics, which stay. They stay, too, where a channel has no
  *   elements. Computed in at least f32.
- * x [N, C, *D], running_mean P[C] (constant), running_var P[C] (constant), scale P[C] (optional), bias P[C]
- *   (optional) -> out [N, C, *D], new_mean P[C], new_var P[C], mean T+[C] (hidden), inverse_std T+[C] (hidden)
+ * x [N, C, *D], running_mean P[C] (constant), running_var P[C] (constant, values positive), scale P[C] (optional),
+ *   bias P[C] (optional) -> out [N, C, *D], new_mean P[C], new_var P[C], mean T+[C] (hidden), inverse_std T+[C]
+ *   (hidden)
  * T: floats
  * P: floats */
 typedef struct oar_batch_norm_options {
@@ -320,8 +324,8 @@ OAR_EXPORT oar_status_t OAR_CALL oar_batch_norm(oar_tensor_t* x, oar_tensor_t* r
 /* The gradients of batch_norm's result with respect to x, scale and bias, from the mean and the inverse deviation 1
  *   / sqrt(variance + epsilon) that it used. When training these depend on x, else they don't. Computed in at least
  *   f32.
- * dy [N, C, *D], x [N, C, *D], mean T+[C], inverse_std T+[C], scale P[C] (optional) -> dx [N, C, *D], dscale T+[C],
- *   dbias T+[C]
+ * dy [N, C, *D], x [N, C, *D], mean T+[C], inverse_std T+[C] (values positive), scale P[C] (optional) -> dx [N, C,
+ *   *D], dscale T+[C], dbias T+[C]
  * T: floats
  * P: floats */
 typedef struct oar_batch_norm_gradient_options {
@@ -1221,6 +1225,15 @@ typedef struct oar_max_pool_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_max_pool(oar_tensor_t* x, const int64_t* kernel, size_t n_kernel,
     const oar_max_pool_options_t* options, oar_tensor_t** out_out);
 
+/* The gradient of max_pool: what each window hands back goes to the place it took its value from. indices are
+ *   places in the window's plane of x, counted row-major; the number of elements in a plane stands for none. size:
+ *   of x behind [N, C].
+ * dy [N, C, *E], indices i64[N, C, *E] (constant, values 0..0) -> dx [N, C, *size]
+ * T: integers and floats
+ * size: sizes */
+OAR_EXPORT oar_status_t OAR_CALL oar_max_pool_gradient(oar_tensor_t* dy, oar_tensor_t* indices,
+    const int64_t* size, size_t n_size, oar_tensor_t** out_dx);
+
 /* The greater of a and b; NaN if either is. Where they are equal both get half of the gradient.
  * a [...], b [...] -> out [...]
  * T: integers and floats; mixed dtypes promote */
@@ -1531,6 +1544,11 @@ OAR_EXPORT oar_status_t OAR_CALL oar_relu(oar_tensor_t* x, oar_tensor_t** out_ou
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_relu6(oar_tensor_t* x, oar_tensor_t** out_out);
 
+/* The gradient of relu by its result: dy where y is positive, else 0.
+ * dy [...], y [...] (constant) -> dx [...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_relu_gradient(oar_tensor_t* dy, oar_tensor_t* y, oar_tensor_t** out_dx);
+
 /* What a / b rounded down leaves, with b's sign. An integer divided by 0 is an error; the lowest one by -1 leaves
  *   0. Floats by 0 give NaN.
  * a [...], b [...] (values not 0) -> out [...]
@@ -1581,13 +1599,13 @@ OAR_EXPORT oar_status_t OAR_CALL oar_rms_norm_gradient(oar_tensor_t* dy, oar_ten
  *   * g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred); step = g /
  *   (sqrt(...) + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate
  *   * step. Nothing is computed in less than f32.
- * parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated), mean M[*S] (optional, mutated),
- *   momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
+ * parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated, values not negative), mean M[*S]
+ *   (optional, mutated), momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
  * T: floats
  * M: floats */
 typedef struct oar_rmsprop_update_options {
   uint32_t struct_size;
-  double alpha;                          /* number; at least 0; default 0.99 */
+  double alpha;                          /* number; 0 to 1; default 0.99 */
   double epsilon;                        /* number; at least 0; default 1e-08 */
   double weight_decay;                   /* number; at least 0; default 0 */
   double beta;                           /* number; at least 0; default 0.9 */

@@ -1046,6 +1046,14 @@ oar_status_t OAR_CALL oar_max_pool(oar_tensor_t* x, const int64_t* kernel, size_
   return call(op::id::max_pool, in, 1, attrs, 5, out, 1);
 }
 
+oar_status_t OAR_CALL oar_max_pool_gradient(oar_tensor_t* dy, oar_tensor_t* indices,
+    const int64_t* size, size_t n_size, oar_tensor_t** out_dx) {
+  oar_tensor_t* const in[] = {dy, indices};
+  const oar_attr_t attrs[] = {given(integers(size, n_size))};
+  oar_tensor_t** const out[] = {out_dx};
+  return call(op::id::max_pool_gradient, in, 2, attrs, 1, out, 1);
+}
+
 oar_status_t OAR_CALL oar_maximum(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
@@ -1311,6 +1319,12 @@ oar_status_t OAR_CALL oar_relu6(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::relu6, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_relu_gradient(oar_tensor_t* dy, oar_tensor_t* y, oar_tensor_t** out_dx) {
+  oar_tensor_t* const in[] = {dy, y};
+  oar_tensor_t** const out[] = {out_dx};
+  return call(op::id::relu_gradient, in, 2, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_remainder(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {

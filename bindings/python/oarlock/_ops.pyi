@@ -101,7 +101,7 @@ def adagrad_update(parameter: TensorLike, gradient: TensorLike, sum: TensorLike,
 
     parameter [*S] (mutated)
     gradient [*S] (constant)
-    sum M[*S] (mutated)
+    sum M[*S] (mutated, values not negative)
     rate f64[] (host)
     epsilon: number; at least 0; default 1e-10
     weight_decay: number; at least 0; default 0
@@ -109,7 +109,7 @@ def adagrad_update(parameter: TensorLike, gradient: TensorLike, sum: TensorLike,
     M: floats
     Source: Duchi et al. 2011, Adaptive subgradient methods
 
-    >>> out = oarlock.adagrad_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'))
+    >>> out = oarlock.adagrad_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'))
     """
 
 def adam_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike, second: TensorLike, rate: TensorLike, step: TensorLike, greatest: TensorLike | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0) -> None:
@@ -119,19 +119,19 @@ def adam_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike, 
     parameter [*S] (mutated)
     gradient [*S] (constant)
     first M[*S] (mutated)
-    second M[*S] (mutated)
+    second M[*S] (mutated, values not negative)
     rate f64[] (host)
     step i64[] (host)
-    greatest M[*S] (optional, mutated)
-    beta1: number; at least 0; default 0.9
-    beta2: number; at least 0; default 0.999
+    greatest M[*S] (optional, mutated, values not negative)
+    beta1: number; 0 to 1; default 0.9
+    beta2: number; 0 to 1; default 0.999
     epsilon: number; at least 0; default 1e-08
     weight_decay: number; at least 0; default 0
     T: floats
     M: floats
     Source: Kingma and Ba 2015, Adam: a method for stochastic optimization; Reddi et al. 2018, On the convergence of Adam and beyond
 
-    >>> out = oarlock.adam_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))
+    >>> out = oarlock.adam_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))
     """
 
 def adamw_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike, second: TensorLike, rate: TensorLike, step: TensorLike, greatest: TensorLike | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.01) -> None:
@@ -141,19 +141,19 @@ def adamw_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike,
     parameter [*S] (mutated)
     gradient [*S] (constant)
     first M[*S] (mutated)
-    second M[*S] (mutated)
+    second M[*S] (mutated, values not negative)
     rate f64[] (host)
     step i64[] (host)
-    greatest M[*S] (optional, mutated)
-    beta1: number; at least 0; default 0.9
-    beta2: number; at least 0; default 0.999
+    greatest M[*S] (optional, mutated, values not negative)
+    beta1: number; 0 to 1; default 0.9
+    beta2: number; 0 to 1; default 0.999
     epsilon: number; at least 0; default 1e-08
     weight_decay: number; at least 0; default 0.01
     T: floats
     M: floats
     Source: Loshchilov and Hutter 2019, Decoupled weight decay regularization; Reddi et al. 2018, On the convergence of Adam and beyond
 
-    >>> out = oarlock.adamw_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))
+    >>> out = oarlock.adamw_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))
     """
 
 def adaptive_avg_pool(x: TensorLike, size: int | Sequence[int]) -> Tensor:
@@ -425,7 +425,7 @@ def batch_norm(x: TensorLike, running_mean: TensorLike, running_var: TensorLike,
 
     x [N, C, *D]
     running_mean P[C] (constant)
-    running_var P[C] (constant)
+    running_var P[C] (constant, values positive)
     scale P[C] (optional)
     bias P[C] (optional)
     training: true or false; default true
@@ -436,7 +436,7 @@ def batch_norm(x: TensorLike, running_mean: TensorLike, running_var: TensorLike,
     P: floats
     Source: Ioffe and Szegedy 2015, Batch normalization; ONNX operator set 15, BatchNormalization
 
-    >>> out = oarlock.batch_norm(oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True, epsilon=0.00001)
+    >>> out = oarlock.batch_norm(oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.zeros((3,)), training=True, epsilon=0.00001)
     """
 
 def batch_norm_gradient(dy: TensorLike, x: TensorLike, mean: TensorLike, inverse_std: TensorLike, scale: TensorLike | None = None, training: bool = True) -> BatchNormGradientResult:
@@ -446,7 +446,7 @@ def batch_norm_gradient(dy: TensorLike, x: TensorLike, mean: TensorLike, inverse
     dy [N, C, *D]
     x [N, C, *D]
     mean T+[C]
-    inverse_std T+[C]
+    inverse_std T+[C] (values positive)
     scale P[C] (optional)
     training: true or false; default true
     -> dx [N, C, *D], dscale T+[C], dbias T+[C]
@@ -454,7 +454,7 @@ def batch_norm_gradient(dy: TensorLike, x: TensorLike, mean: TensorLike, inverse
     P: floats
     Source: Ioffe and Szegedy 2015, Batch normalization, section 3
 
-    >>> out = oarlock.batch_norm_gradient(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True)
+    >>> out = oarlock.batch_norm_gradient(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.zeros((3,)), training=True)
     """
 
 def bernoulli(p: TensorLike, seed: TensorLike, dtype: DTypeLike = 'bool') -> Tensor:
@@ -851,7 +851,7 @@ def cross_entropy_loss(logits: TensorLike, labels: TensorLike, weight: TensorLik
     I: integers
     Source: torch.nn.functional.cross_entropy; Szegedy et al. 2016, Rethinking the Inception architecture, section 7
 
-    >>> out = oarlock.cross_entropy_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), 'int64'), axis=1, ignore_index=-100, label_smoothing=0.125, reduction='mean')
+    >>> out = oarlock.cross_entropy_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, label_smoothing=0.125, reduction='mean')
     """
 
 def cumsum(x: TensorLike, axis: int = -1, exclusive: bool = False, reverse: bool = False) -> Tensor:
@@ -1006,7 +1006,7 @@ def embedding(index: TensorLike, weight: TensorLike, padding_index: int | None =
     I: integers
     Source: paddle.nn.functional.embedding
 
-    >>> out = oarlock.embedding(oarlock.zeros((2, 4), 'int64'), oarlock.ones((5, 3)), padding_index=none)
+    >>> out = oarlock.embedding(oarlock.zeros((2, 4), dtype='int64'), oarlock.ones((5, 3)), padding_index=none)
     """
 
 def equal(a: TensorLike, b: TensorLike) -> Tensor:
@@ -1859,6 +1859,20 @@ def max_pool(x: TensorLike, kernel: int | Sequence[int], stride: int | Sequence[
     >>> out = oarlock.max_pool(oarlock.ones((2, 3, 5, 4)), kernel=(3, 2, ), stride=(2, ), padding=(1, ))
     """
 
+def max_pool_gradient(dy: TensorLike, indices: TensorLike, size: int | Sequence[int]) -> Tensor:
+    r"""
+    The gradient of max_pool: what each window hands back goes to the place it took its value from. indices are places in the window's plane of x, counted row-major; the number of elements in a plane stands for none. size: of x behind [N, C].
+
+    dy [N, C, *E]
+    indices i64[N, C, *E] (constant, values 0..0)
+    size: sizes
+    -> dx [N, C, *size]
+    T: integers and floats
+    Source: ONNX operator set 12, MaxPool; operator set 11, MaxUnpool
+
+    >>> out = oarlock.max_pool_gradient(oarlock.ones((1, 1, 2, 2)), oarlock.zeros((1, 1, 2, 2), dtype='int64'), size=(3, 4, ))
+    """
+
 def maximum(a: TensorLike, b: TensorLike) -> Tensor:
     r"""
     The greater of a and b; NaN if either is. Where they are equal both get half of the gradient.
@@ -2041,7 +2055,7 @@ def nll_loss(x: TensorLike, labels: TensorLike, weight: TensorLike | None = None
     I: integers
     Source: torch.nn.functional.nll_loss
 
-    >>> out = oarlock.nll_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), 'int64'), axis=1, ignore_index=-100, reduction='mean')
+    >>> out = oarlock.nll_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, reduction='mean')
     """
 
 def nonzero(x: TensorLike) -> Tensor:
@@ -2322,6 +2336,19 @@ def relu6(x: TensorLike) -> Tensor:
     >>> out = oarlock.relu6(oarlock.ones((2, 3)))
     """
 
+def relu_gradient(dy: TensorLike, y: TensorLike) -> Tensor:
+    r"""
+    The gradient of relu by its result: dy where y is positive, else 0.
+
+    dy [...]
+    y [...] (constant)
+    -> dx [...]
+    T: integers and floats
+    Source: ONNX operator set 14, Relu
+
+    >>> out = oarlock.relu_gradient(oarlock.ones((2, 3)), oarlock.ones((2, 3)))
+    """
+
 def remainder(a: TensorLike, b: TensorLike) -> Tensor:
     r"""
     What a / b rounded down leaves, with b's sign. An integer divided by 0 is an error; the lowest one by -1 leaves 0. Floats by 0 give NaN.
@@ -2401,11 +2428,11 @@ def rmsprop_update(parameter: TensorLike, gradient: TensorLike, mean_square: Ten
 
     parameter [*S] (mutated)
     gradient [*S] (constant)
-    mean_square M[*S] (mutated)
+    mean_square M[*S] (mutated, values not negative)
     rate f64[] (host)
     mean M[*S] (optional, mutated)
     momentum M[*S] (optional, mutated)
-    alpha: number; at least 0; default 0.99
+    alpha: number; 0 to 1; default 0.99
     epsilon: number; at least 0; default 1e-08
     weight_decay: number; at least 0; default 0
     beta: number; at least 0; default 0.9
@@ -2413,7 +2440,7 @@ def rmsprop_update(parameter: TensorLike, gradient: TensorLike, mean_square: Ten
     M: floats
     Source: Hinton 2012, Neural networks for machine learning, lecture 6; Graves 2013, Generating sequences with recurrent neural networks, for the centred one
 
-    >>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'))
+    >>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'))
     """
 
 def roll(x: TensorLike, shifts: int | Sequence[int], axis: int | Sequence[int]) -> Tensor:

@@ -2394,6 +2394,25 @@ PyObject* method_max_pool(PyObject* self, PyObject* const* args, Py_ssize_t n, P
   return invoke(f_max_pool, self, args, n, names);
 }
 
+const Parameter parameters_max_pool_gradient[] = {
+    {"dy", Kind::tensor, true, 0, DType::none},
+    {"indices", Kind::tensor, true, -1, DType::i64},
+    {"size", Kind::dims, true}};
+void run_max_pool_gradient(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  Shape p2 = a.dims(2);
+  a.begin();
+  a.give(oarlock::max_pool_gradient(p0, p1, p2));
+}
+const Function f_max_pool_gradient{"max_pool_gradient", parameters_max_pool_gradient, 3, run_max_pool_gradient, nullptr, 1, nullptr};
+PyObject* call_max_pool_gradient(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_max_pool_gradient, nullptr, args, n, names);
+}
+PyObject* method_max_pool_gradient(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_max_pool_gradient, self, args, n, names);
+}
+
 const Parameter parameters_maximum[] = {
     {"a", Kind::tensor, true, 0, DType::none},
     {"b", Kind::tensor, true, 0, DType::none}};
@@ -2977,6 +2996,23 @@ PyObject* call_relu6(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* n
 }
 PyObject* method_relu6(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_relu6, self, args, n, names);
+}
+
+const Parameter parameters_relu_gradient[] = {
+    {"dy", Kind::tensor, true, 0, DType::none},
+    {"y", Kind::tensor, true, 0, DType::none}};
+void run_relu_gradient(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::relu_gradient(p0, p1));
+}
+const Function f_relu_gradient{"relu_gradient", parameters_relu_gradient, 2, run_relu_gradient, nullptr, 1, nullptr};
+PyObject* call_relu_gradient(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_relu_gradient, nullptr, args, n, names);
+}
+PyObject* method_relu_gradient(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_relu_gradient, self, args, n, names);
 }
 
 const Parameter parameters_remainder[] = {
@@ -4059,7 +4095,7 @@ PyMethodDef op_functions[] = {
      "\n"
      "parameter [*S] (mutated)\n"
      "gradient [*S] (constant)\n"
-     "sum M[*S] (mutated)\n"
+     "sum M[*S] (mutated, values not negative)\n"
      "rate f64[] (host)\n"
      "epsilon: number; at least 0; default 1e-10\n"
      "weight_decay: number; at least 0; default 0\n"
@@ -4067,7 +4103,7 @@ PyMethodDef op_functions[] = {
      "M: floats\n"
      "Source: Duchi et al. 2011, Adaptive subgradient methods\n"
      "\n"
-     ">>> out = oarlock.adagrad_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'))\n"
+     ">>> out = oarlock.adagrad_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'))\n"
      "\n"},
     {"adam_update", as_function(call_adam_update), kFlags,
      "adam_update(parameter, gradient, first, second, rate, step, greatest=None, beta1=0.9, beta2=0.999, epsilon=1e-08, weight_decay=0.0)\n"
@@ -4078,19 +4114,19 @@ PyMethodDef op_functions[] = {
      "parameter [*S] (mutated)\n"
      "gradient [*S] (constant)\n"
      "first M[*S] (mutated)\n"
-     "second M[*S] (mutated)\n"
+     "second M[*S] (mutated, values not negative)\n"
      "rate f64[] (host)\n"
      "step i64[] (host)\n"
-     "greatest M[*S] (optional, mutated)\n"
-     "beta1: number; at least 0; default 0.9\n"
-     "beta2: number; at least 0; default 0.999\n"
+     "greatest M[*S] (optional, mutated, values not negative)\n"
+     "beta1: number; 0 to 1; default 0.9\n"
+     "beta2: number; 0 to 1; default 0.999\n"
      "epsilon: number; at least 0; default 1e-08\n"
      "weight_decay: number; at least 0; default 0\n"
      "T: floats\n"
      "M: floats\n"
      "Source: Kingma and Ba 2015, Adam: a method for stochastic optimization; Reddi et al. 2018, On the convergence of Adam and beyond\n"
      "\n"
-     ">>> out = oarlock.adam_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))\n"
+     ">>> out = oarlock.adam_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))\n"
      "\n"},
     {"adamw_update", as_function(call_adamw_update), kFlags,
      "adamw_update(parameter, gradient, first, second, rate, step, greatest=None, beta1=0.9, beta2=0.999, epsilon=1e-08, weight_decay=0.01)\n"
@@ -4101,19 +4137,19 @@ PyMethodDef op_functions[] = {
      "parameter [*S] (mutated)\n"
      "gradient [*S] (constant)\n"
      "first M[*S] (mutated)\n"
-     "second M[*S] (mutated)\n"
+     "second M[*S] (mutated, values not negative)\n"
      "rate f64[] (host)\n"
      "step i64[] (host)\n"
-     "greatest M[*S] (optional, mutated)\n"
-     "beta1: number; at least 0; default 0.9\n"
-     "beta2: number; at least 0; default 0.999\n"
+     "greatest M[*S] (optional, mutated, values not negative)\n"
+     "beta1: number; 0 to 1; default 0.9\n"
+     "beta2: number; 0 to 1; default 0.999\n"
      "epsilon: number; at least 0; default 1e-08\n"
      "weight_decay: number; at least 0; default 0.01\n"
      "T: floats\n"
      "M: floats\n"
      "Source: Loshchilov and Hutter 2019, Decoupled weight decay regularization; Reddi et al. 2018, On the convergence of Adam and beyond\n"
      "\n"
-     ">>> out = oarlock.adamw_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))\n"
+     ">>> out = oarlock.adamw_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))\n"
      "\n"},
     {"adaptive_avg_pool", as_function(call_adaptive_avg_pool), kFlags,
      "adaptive_avg_pool(x, size)\n"
@@ -4404,7 +4440,7 @@ PyMethodDef op_functions[] = {
      "\n"
      "x [N, C, *D]\n"
      "running_mean P[C] (constant)\n"
-     "running_var P[C] (constant)\n"
+     "running_var P[C] (constant, values positive)\n"
      "scale P[C] (optional)\n"
      "bias P[C] (optional)\n"
      "training: true or false; default true\n"
@@ -4415,7 +4451,7 @@ PyMethodDef op_functions[] = {
      "P: floats\n"
      "Source: Ioffe and Szegedy 2015, Batch normalization; ONNX operator set 15, BatchNormalization\n"
      "\n"
-     ">>> out = oarlock.batch_norm(oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True, epsilon=0.00001)\n"
+     ">>> out = oarlock.batch_norm(oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.zeros((3,)), training=True, epsilon=0.00001)\n"
      "\n"},
     {"batch_norm_gradient", as_function(call_batch_norm_gradient), kFlags,
      "batch_norm_gradient(dy, x, mean, inverse_std, scale=None, training=True)\n"
@@ -4426,7 +4462,7 @@ PyMethodDef op_functions[] = {
      "dy [N, C, *D]\n"
      "x [N, C, *D]\n"
      "mean T+[C]\n"
-     "inverse_std T+[C]\n"
+     "inverse_std T+[C] (values positive)\n"
      "scale P[C] (optional)\n"
      "training: true or false; default true\n"
      "-> dx [N, C, *D], dscale T+[C], dbias T+[C]\n"
@@ -4434,7 +4470,7 @@ PyMethodDef op_functions[] = {
      "P: floats\n"
      "Source: Ioffe and Szegedy 2015, Batch normalization, section 3\n"
      "\n"
-     ">>> out = oarlock.batch_norm_gradient(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True)\n"
+     ">>> out = oarlock.batch_norm_gradient(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.zeros((3,)), training=True)\n"
      "\n"},
     {"bernoulli", as_function(call_bernoulli), kFlags,
      "bernoulli(p, seed, dtype='bool')\n"
@@ -4858,7 +4894,7 @@ PyMethodDef op_functions[] = {
      "I: integers\n"
      "Source: torch.nn.functional.cross_entropy; Szegedy et al. 2016, Rethinking the Inception architecture, section 7\n"
      "\n"
-     ">>> out = oarlock.cross_entropy_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), 'int64'), axis=1, ignore_index=-100, label_smoothing=0.125, reduction='mean')\n"
+     ">>> out = oarlock.cross_entropy_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, label_smoothing=0.125, reduction='mean')\n"
      "\n"},
     {"cumsum", as_function(call_cumsum), kFlags,
      "cumsum(x, axis=-1, exclusive=False, reverse=False)\n"
@@ -5024,7 +5060,7 @@ PyMethodDef op_functions[] = {
      "I: integers\n"
      "Source: paddle.nn.functional.embedding\n"
      "\n"
-     ">>> out = oarlock.embedding(oarlock.zeros((2, 4), 'int64'), oarlock.ones((5, 3)), padding_index=none)\n"
+     ">>> out = oarlock.embedding(oarlock.zeros((2, 4), dtype='int64'), oarlock.ones((5, 3)), padding_index=none)\n"
      "\n"},
     {"equal", as_function(call_equal), kFlags,
      "equal(a, b)\n"
@@ -5938,6 +5974,21 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> out = oarlock.max_pool(oarlock.ones((2, 3, 5, 4)), kernel=(3, 2, ), stride=(2, ), padding=(1, ))\n"
      "\n"},
+    {"max_pool_gradient", as_function(call_max_pool_gradient), kFlags,
+     "max_pool_gradient(dy, indices, size)\n"
+     "--\n"
+     "\n"
+     "The gradient of max_pool: what each window hands back goes to the place it took its value from. indices are places in the window's plane of x, counted row-major; the number of elements in a plane stands for none. size: of x behind [N, C].\n"
+     "\n"
+     "dy [N, C, *E]\n"
+     "indices i64[N, C, *E] (constant, values 0..0)\n"
+     "size: sizes\n"
+     "-> dx [N, C, *size]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 12, MaxPool; operator set 11, MaxUnpool\n"
+     "\n"
+     ">>> out = oarlock.max_pool_gradient(oarlock.ones((1, 1, 2, 2)), oarlock.zeros((1, 1, 2, 2), dtype='int64'), size=(3, 4, ))\n"
+     "\n"},
     {"maximum", as_function(call_maximum), kFlags,
      "maximum(a, b)\n"
      "--\n"
@@ -6134,7 +6185,7 @@ PyMethodDef op_functions[] = {
      "I: integers\n"
      "Source: torch.nn.functional.nll_loss\n"
      "\n"
-     ">>> out = oarlock.nll_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), 'int64'), axis=1, ignore_index=-100, reduction='mean')\n"
+     ">>> out = oarlock.nll_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, reduction='mean')\n"
      "\n"},
     {"nonzero", as_function(call_nonzero), kFlags,
      "nonzero(x)\n"
@@ -6434,6 +6485,20 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> out = oarlock.relu6(oarlock.ones((2, 3)))\n"
      "\n"},
+    {"relu_gradient", as_function(call_relu_gradient), kFlags,
+     "relu_gradient(dy, y)\n"
+     "--\n"
+     "\n"
+     "The gradient of relu by its result: dy where y is positive, else 0.\n"
+     "\n"
+     "dy [...]\n"
+     "y [...] (constant)\n"
+     "-> dx [...]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 14, Relu\n"
+     "\n"
+     ">>> out = oarlock.relu_gradient(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
     {"remainder", as_function(call_remainder), kFlags,
      "remainder(a, b)\n"
      "--\n"
@@ -6520,11 +6585,11 @@ PyMethodDef op_functions[] = {
      "\n"
      "parameter [*S] (mutated)\n"
      "gradient [*S] (constant)\n"
-     "mean_square M[*S] (mutated)\n"
+     "mean_square M[*S] (mutated, values not negative)\n"
      "rate f64[] (host)\n"
      "mean M[*S] (optional, mutated)\n"
      "momentum M[*S] (optional, mutated)\n"
-     "alpha: number; at least 0; default 0.99\n"
+     "alpha: number; 0 to 1; default 0.99\n"
      "epsilon: number; at least 0; default 1e-08\n"
      "weight_decay: number; at least 0; default 0\n"
      "beta: number; at least 0; default 0.9\n"
@@ -6532,7 +6597,7 @@ PyMethodDef op_functions[] = {
      "M: floats\n"
      "Source: Hinton 2012, Neural networks for machine learning, lecture 6; Graves 2013, Generating sequences with recurrent neural networks, for the centred one\n"
      "\n"
-     ">>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'))\n"
+     ">>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'))\n"
      "\n"},
     {"roll", as_function(call_roll), kFlags,
      "roll(x, shifts, axis)\n"
@@ -7585,7 +7650,7 @@ PyMethodDef op_methods[] = {
      "\n"
      "x [N, C, *D]\n"
      "running_mean P[C] (constant)\n"
-     "running_var P[C] (constant)\n"
+     "running_var P[C] (constant, values positive)\n"
      "scale P[C] (optional)\n"
      "bias P[C] (optional)\n"
      "training: true or false; default true\n"
@@ -7596,7 +7661,7 @@ PyMethodDef op_methods[] = {
      "P: floats\n"
      "Source: Ioffe and Szegedy 2015, Batch normalization; ONNX operator set 15, BatchNormalization\n"
      "\n"
-     ">>> out = oarlock.batch_norm(oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True, epsilon=0.00001)\n"
+     ">>> out = oarlock.batch_norm(oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.zeros((3,)), training=True, epsilon=0.00001)\n"
      "\n"},
     {"batch_norm_gradient", as_function(method_batch_norm_gradient), kFlags,
      "batch_norm_gradient(self, x, mean, inverse_std, scale=None, training=True)\n"
@@ -7607,7 +7672,7 @@ PyMethodDef op_methods[] = {
      "dy [N, C, *D]\n"
      "x [N, C, *D]\n"
      "mean T+[C]\n"
-     "inverse_std T+[C]\n"
+     "inverse_std T+[C] (values positive)\n"
      "scale P[C] (optional)\n"
      "training: true or false; default true\n"
      "-> dx [N, C, *D], dscale T+[C], dbias T+[C]\n"
@@ -7615,7 +7680,7 @@ PyMethodDef op_methods[] = {
      "P: floats\n"
      "Source: Ioffe and Szegedy 2015, Batch normalization, section 3\n"
      "\n"
-     ">>> out = oarlock.batch_norm_gradient(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.ones((3,)), training=True)\n"
+     ">>> out = oarlock.batch_norm_gradient(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((3,)), oarlock.zeros((3,)), training=True)\n"
      "\n"},
     {"bernoulli", as_function(method_bernoulli), kFlags,
      "bernoulli(self, seed, dtype='bool')\n"
@@ -8024,7 +8089,7 @@ PyMethodDef op_methods[] = {
      "I: integers\n"
      "Source: torch.nn.functional.cross_entropy; Szegedy et al. 2016, Rethinking the Inception architecture, section 7\n"
      "\n"
-     ">>> out = oarlock.cross_entropy_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), 'int64'), axis=1, ignore_index=-100, label_smoothing=0.125, reduction='mean')\n"
+     ">>> out = oarlock.cross_entropy_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, label_smoothing=0.125, reduction='mean')\n"
      "\n"},
     {"cumsum", as_function(method_cumsum), kFlags,
      "cumsum(self, axis=-1, exclusive=False, reverse=False)\n"
@@ -8176,7 +8241,7 @@ PyMethodDef op_methods[] = {
      "I: integers\n"
      "Source: paddle.nn.functional.embedding\n"
      "\n"
-     ">>> out = oarlock.embedding(oarlock.zeros((2, 4), 'int64'), oarlock.ones((5, 3)), padding_index=none)\n"
+     ">>> out = oarlock.embedding(oarlock.zeros((2, 4), dtype='int64'), oarlock.ones((5, 3)), padding_index=none)\n"
      "\n"},
     {"equal", as_function(method_equal), kFlags,
      "equal(self, b)\n"
@@ -9046,6 +9111,21 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> out = oarlock.max_pool(oarlock.ones((2, 3, 5, 4)), kernel=(3, 2, ), stride=(2, ), padding=(1, ))\n"
      "\n"},
+    {"max_pool_gradient", as_function(method_max_pool_gradient), kFlags,
+     "max_pool_gradient(self, indices, size)\n"
+     "--\n"
+     "\n"
+     "The gradient of max_pool: what each window hands back goes to the place it took its value from. indices are places in the window's plane of x, counted row-major; the number of elements in a plane stands for none. size: of x behind [N, C].\n"
+     "\n"
+     "dy [N, C, *E]\n"
+     "indices i64[N, C, *E] (constant, values 0..0)\n"
+     "size: sizes\n"
+     "-> dx [N, C, *size]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 12, MaxPool; operator set 11, MaxUnpool\n"
+     "\n"
+     ">>> out = oarlock.max_pool_gradient(oarlock.ones((1, 1, 2, 2)), oarlock.zeros((1, 1, 2, 2), dtype='int64'), size=(3, 4, ))\n"
+     "\n"},
     {"maximum", as_function(method_maximum), kFlags,
      "maximum(self, b)\n"
      "--\n"
@@ -9228,7 +9308,7 @@ PyMethodDef op_methods[] = {
      "I: integers\n"
      "Source: torch.nn.functional.nll_loss\n"
      "\n"
-     ">>> out = oarlock.nll_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), 'int64'), axis=1, ignore_index=-100, reduction='mean')\n"
+     ">>> out = oarlock.nll_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, reduction='mean')\n"
      "\n"},
     {"nonzero", as_function(method_nonzero), kFlags,
      "nonzero(self)\n"
@@ -9455,6 +9535,20 @@ PyMethodDef op_methods[] = {
      "Source: Howard et al. 2017, MobileNets; torch.nn.functional.relu6\n"
      "\n"
      ">>> out = oarlock.relu6(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"relu_gradient", as_function(method_relu_gradient), kFlags,
+     "relu_gradient(self, y)\n"
+     "--\n"
+     "\n"
+     "The gradient of relu by its result: dy where y is positive, else 0.\n"
+     "\n"
+     "dy [...]\n"
+     "y [...] (constant)\n"
+     "-> dx [...]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 14, Relu\n"
+     "\n"
+     ">>> out = oarlock.relu_gradient(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
      "\n"},
     {"remainder", as_function(method_remainder), kFlags,
      "remainder(self, b)\n"
@@ -10365,6 +10459,7 @@ const Function* const all_functions[] = {
     &f_matrix_transpose,
     &f_max,
     &f_max_pool,
+    &f_max_pool_gradient,
     &f_maximum,
     &f_mean,
     &f_median,
@@ -10398,6 +10493,7 @@ const Function* const all_functions[] = {
     &f_reciprocal,
     &f_relu,
     &f_relu6,
+    &f_relu_gradient,
     &f_remainder,
     &f_repeat,
     &f_reshape,
@@ -10490,6 +10586,7 @@ Binary binary_op(std::string_view name) {
   if (name == "outer") return oarlock::outer;
   if (name == "power") return oarlock::power;
   if (name == "prelu") return oarlock::prelu;
+  if (name == "relu_gradient") return oarlock::relu_gradient;
   if (name == "remainder") return oarlock::remainder;
   if (name == "subtract") return oarlock::subtract;
   if (name == "vecdot") return oarlock::vecdot;

@@ -36,7 +36,8 @@ OAR_EXPORT Tensor acosh(const Tensor& x);
 
 // One step of Adagrad: g = gradient + weight_decay * parameter; sum = sum + g * g; parameter -= rate * g / (sqrt(sum)
 //   + epsilon). Nothing is computed in less than f32.
-// parameter [*S] (mutated), gradient [*S] (constant), sum M[*S] (mutated), rate f64[] (host) -> nothing
+// parameter [*S] (mutated), gradient [*S] (constant), sum M[*S] (mutated, values not negative), rate f64[] (host) ->
+//   nothing
 // T: floats
 // M: floats
 // epsilon: number; at least 0; default 1e-10
@@ -48,12 +49,13 @@ OAR_EXPORT void adagrad_update(const Tensor& parameter, const Tensor& gradient, 
 //   beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + epsilon). With
 //   greatest, that keeps the greatest v so far and takes its place (AMSGrad). step counts from 1. The moments may
 //   have a wider dtype than the parameter; nothing is computed in less than f32.
-// parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
-//   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+// parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated, values not
+//   negative), greatest M[*S] (optional, mutated, values not negative), rate f64[] (host), step i64[] (host) ->
+//   nothing
 // T: floats
 // M: floats
-// beta1: number; at least 0; default 0.9
-// beta2: number; at least 0; default 0.999
+// beta1: number; 0 to 1; default 0.9
+// beta2: number; 0 to 1; default 0.999
 // epsilon: number; at least 0; default 1e-08
 // weight_decay: number; at least 0; default 0
 OAR_EXPORT void adam_update(const Tensor& parameter, const Tensor& gradient, const Tensor& first,
@@ -64,12 +66,13 @@ OAR_EXPORT void adam_update(const Tensor& parameter, const Tensor& gradient, con
 //   (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 -
 //   beta2^step)) + epsilon). With greatest, that keeps the greatest v so far and takes its place (AMSGrad). step
 //   counts from 1. The moments may have a wider dtype than the parameter; nothing is computed in less than f32.
-// parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
-//   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+// parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated, values not
+//   negative), greatest M[*S] (optional, mutated, values not negative), rate f64[] (host), step i64[] (host) ->
+//   nothing
 // T: floats
 // M: floats
-// beta1: number; at least 0; default 0.9
-// beta2: number; at least 0; default 0.999
+// beta1: number; 0 to 1; default 0.9
+// beta2: number; 0 to 1; default 0.999
 // epsilon: number; at least 0; default 1e-08
 // weight_decay: number; at least 0; default 0.01
 OAR_EXPORT void adamw_update(const Tensor& parameter, const Tensor& gradient, const Tensor& first,
@@ -228,8 +231,9 @@ OAR_EXPORT Tensor avg_pool_gradient(const Tensor& dy, const Shape& size, Integer
 //   mean and variance (over n, not n - 1) are those of x, and the new running statistics are momentum * old + (1 -
 //   momentum) * those; else they are the running statistics, which stay. They stay, too, where a channel has no
 //   elements. Computed in at least f32.
-// x [N, C, *D], running_mean P[C] (constant), running_var P[C] (constant), scale P[C] (optional), bias P[C]
-//   (optional) -> out [N, C, *D], new_mean P[C], new_var P[C], mean T+[C] (hidden), inverse_std T+[C] (hidden)
+// x [N, C, *D], running_mean P[C] (constant), running_var P[C] (constant, values positive), scale P[C] (optional),
+//   bias P[C] (optional) -> out [N, C, *D], new_mean P[C], new_var P[C], mean T+[C] (hidden), inverse_std T+[C]
+//   (hidden)
 // T: floats
 // P: floats
 // training: true or false; default true
@@ -245,8 +249,8 @@ OAR_EXPORT BatchNormResult batch_norm(const Tensor& x, const Tensor& running_mea
 // The gradients of batch_norm's result with respect to x, scale and bias, from the mean and the inverse deviation 1 /
 //   sqrt(variance + epsilon) that it used. When training these depend on x, else they don't. Computed in at least
 //   f32.
-// dy [N, C, *D], x [N, C, *D], mean T+[C], inverse_std T+[C], scale P[C] (optional) -> dx [N, C, *D], dscale T+[C],
-//   dbias T+[C]
+// dy [N, C, *D], x [N, C, *D], mean T+[C], inverse_std T+[C] (values positive), scale P[C] (optional) -> dx [N, C,
+//   *D], dscale T+[C], dbias T+[C]
 // T: floats
 // P: floats
 // training: true or false; default true
@@ -920,6 +924,14 @@ OAR_EXPORT Tensor max(const Tensor& x, Integers axes = {}, bool keepdims = false
 OAR_EXPORT Tensor max_pool(const Tensor& x, Integers kernel, Integers stride = {}, Integers padding = {},
     Integers dilation = {}, bool ceil_mode = false);
 
+// The gradient of max_pool: what each window hands back goes to the place it took its value from. indices are places
+//   in the window's plane of x, counted row-major; the number of elements in a plane stands for none. size: of x
+//   behind [N, C].
+// dy [N, C, *E], indices i64[N, C, *E] (constant, values 0..0) -> dx [N, C, *size]
+// T: integers and floats
+// size: sizes
+OAR_EXPORT Tensor max_pool_gradient(const Tensor& dy, const Tensor& indices, const Shape& size);
+
 // The greater of a and b; NaN if either is. Where they are equal both get half of the gradient.
 // a [...], b [...] -> out [...]
 // T: integers and floats; mixed dtypes promote
@@ -1144,6 +1156,11 @@ OAR_EXPORT Tensor relu(const Tensor& x);
 // T: floats
 OAR_EXPORT Tensor relu6(const Tensor& x);
 
+// The gradient of relu by its result: dy where y is positive, else 0.
+// dy [...], y [...] (constant) -> dx [...]
+// T: integers and floats
+OAR_EXPORT Tensor relu_gradient(const Tensor& dy, const Tensor& y);
+
 // What a / b rounded down leaves, with b's sign. An integer divided by 0 is an error; the lowest one by -1 leaves 0.
 //   Floats by 0 give NaN.
 // a [...], b [...] (values not 0) -> out [...]
@@ -1186,11 +1203,11 @@ OAR_EXPORT RmsNormGradientResult rms_norm_gradient(const Tensor& dy, const Tenso
 //   g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred); step = g / (sqrt(...)
 //   + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate * step.
 //   Nothing is computed in less than f32.
-// parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated), mean M[*S] (optional, mutated),
-//   momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
+// parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated, values not negative), mean M[*S]
+//   (optional, mutated), momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
 // T: floats
 // M: floats
-// alpha: number; at least 0; default 0.99
+// alpha: number; 0 to 1; default 0.99
 // epsilon: number; at least 0; default 1e-08
 // weight_decay: number; at least 0; default 0
 // beta: number; at least 0; default 0.9
