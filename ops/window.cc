@@ -17,6 +17,9 @@ WindowAxis window_axis(const Attrs& a, WindowLists at, int axis, int axes) {
 }
 
 bool window_lists(InferCall& c, WindowLists at, int kernel, int axes) {
+  if (axes > kMaxWindowAxes)
+    return c.fail(c.input_text(0) + " with " + std::to_string(axes) +
+                  " axes behind [N, C]; windows slide over at most " + std::to_string(kMaxWindowAxes));
   for (int i : {at.stride, at.padding, at.dilation, kernel}) {
     if (i < 0) continue;
     int n = int(c.attrs[i].count);
@@ -28,23 +31,26 @@ bool window_lists(InferCall& c, WindowLists at, int kernel, int axes) {
   return true;
 }
 
+Dim windows_that_fit(Dim n, Dim kernel, WindowAxis w, bool partial) {
+  Dim span = (kernel - 1) * w.dilation + 1, all = n + w.before + w.after;
+  if (!all.known() || !span.known()) {
+    int64_t over = span.known() ? std::min<int64_t>(w.after + w.stride - span.n, 0) : 0;
+    if (partial) return (n + w.before + (over + w.stride - 1)) / w.stride;  // operator- would stop at 0
+    return (all - span) / w.stride + 1;
+  }
+  int64_t over = std::min<int64_t>(w.after + w.stride - span.n, 0);
+  int64_t room = partial ? n.n + w.before + over : all.n - span.n + w.stride;
+  return room <= 0 ? 0 : partial ? (room + w.stride - 1) / w.stride : room / w.stride;
+}
 bool count_windows(InferCall& c, Dim n, Dim kernel, WindowAxis w, bool partial, int axis, const std::string& what,
                    Dim& out_count) {
   if (kernel.n == 0)
     return c.fail("a window has no taps along axis " + std::to_string(axis) + ": " + what + ". Give at least 1");
-  Dim span = (kernel - 1) * w.dilation + 1, all = n + w.before + w.after;
-  if (!all.known() || !span.known()) {
-    int64_t over = span.known() ? std::min<int64_t>(w.after + w.stride - span.n, 0) : 0;
-    if (partial) out_count = (n + w.before + (over + w.stride - 1)) / w.stride;  // operator- would stop at 0
-    else out_count = (all - span) / w.stride + 1;
-    return true;
-  }
-  int64_t over = std::min<int64_t>(w.after + w.stride - span.n, 0);
-  int64_t room = partial ? n.n + w.before + over : all.n - span.n + w.stride;
-  out_count = room <= 0 ? 0 : partial ? (room + w.stride - 1) / w.stride : room / w.stride;
+  out_count = windows_that_fit(n, kernel, w, partial);
   if (out_count.n == 0 && n.n > 0)
-    return c.fail("a window of " + to_string(span) + " does not fit into " + to_string(all) + " along axis " +
-                  std::to_string(axis) + ": " + what + ". Take a smaller one, or more padding");
+    return c.fail("a window of " + to_string((kernel - 1) * w.dilation + 1) + " does not fit into " +
+                  to_string(n + w.before + w.after) + " along axis " + std::to_string(axis) + ": " + what +
+                  ". Take a smaller one, or more padding");
   return true;
 }
 

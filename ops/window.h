@@ -9,6 +9,9 @@
 
 namespace oarlock::op {
 
+// A window is a view with two axes for each axis behind [N, C], and groups take one more: that has to fit into 16.
+inline constexpr int kMaxWindowAxes = 6;
+
 // Where an op has its lists among the attributes. An entry of `padding` for each axis pads both of its ends, two for each
 // axis are all beginnings, then all ends (as in ONNX); one entry is for all of them.
 struct WindowLists {
@@ -21,7 +24,9 @@ WindowAxis window_axis(const Attrs& a, WindowLists at, int axis, int axes);
 
 // For .infer: do the lists have entries for so many axes? kernel: another list, by position, or -1.
 bool window_lists(InferCall& c, WindowLists at, int kernel, int axes);
-// How many windows fit. partial (ceil_mode): a last one may reach over the end, but not start behind the last element and
+// How many windows fit along an axis of n elements.
+Dim windows_that_fit(Dim n, Dim kernel, WindowAxis w, bool partial);
+// The same for .infer. partial (ceil_mode): a last one may reach over the end, but not start behind the last element and
 // the padding before the first; PyTorch and ONNX (operator set 16 with its errata) agree on that. None if n is 0 and too
 // few. Fails if a window is longer than what there is. what: "x is [1, 3, 4, 4]".
 bool count_windows(InferCall& c, Dim n, Dim kernel, WindowAxis w, bool partial, int axis, const std::string& what,
@@ -52,6 +57,25 @@ template <class Acc>
 std::vector<Acc> dense(const oar_view_t& v);
 template <class Acc>
 void store_dense(const oar_view_t& v, const std::vector<Acc>& from);
+
+// -- Decompositions: windows as views, so that a device needs no kernel of its own for these ops.
+struct WindowPlan {
+  int axes = 0;
+  WindowAxis axis[kMaxRank];
+  Dim kernel[kMaxRank];
+  WindowPlan(const Attrs& a, WindowLists at, std::span<const Dim> kernel);
+};
+// [N, C, *D] as [N, C, *E, *K]: windows of x with fill around it; count: how many along each axis, if not all that fit (one
+// more may reach over the end).
+Tensor unfolded(const Tensor& x, const WindowPlan& plan, double fill, std::span<const Dim> count);
+// [N, G * C, *E, *K] as rows [G, N * E, C * K] of a product.
+Tensor window_rows(const Tensor& unfolded, int axes, int64_t groups);
+// [G, N * E, O] as [N, G * O, *E].
+Tensor rows_to_images(const Tensor& rows, Dim images, std::span<const Dim> places);
+// How many elements of each window count for a mean, [*E] in dtype t: those of the image, with padding also those in it;
+// at least 1.
+Tensor window_counts(std::span<const Dim> size, const WindowPlan& plan, bool padding, std::span<const Dim> count,
+                     DType t);
 
 // A convolution as matrix products, image by image and group by group: columns hold what the taps read. Sums in double.
 class Convolution {

@@ -2,6 +2,7 @@
 namespace oarlock::op::avg_pool_ {
 static InferRule infer;
 static GradientRule gradient;
+static DecomposeRule decompose;
 static ReferenceKernel reference;
 
 extern constinit const OpDef def = define({
@@ -20,6 +21,7 @@ extern constinit const OpDef def = define({
                    flag("count_include_pad", false)},
     .infer = infer,
     .gradient = gradient,
+    .decompose = decompose,
     .reference = reference,
     .tolerance = {.of_absolutes = true},
     .cases = {{"two axes", "N=2 C=3 D=5x4", "kernel=3,2 stride=2 padding=1"},
@@ -46,6 +48,22 @@ static void gradient(GradientCall& c) {
   size.push(x.d + 2, x.rank - 2);
   c.set(0, avg_pool_gradient(c.dout(0), size, c.attrs.integers(0), c.attrs.integers(1), c.attrs.integers(2),
                              c.attrs.integers(3), c.attrs.flag(4), c.attrs.flag(5)));
+}
+static void decompose(RuleCall& c) {
+  const Tensor& x = c.in(0);
+  const Shape& s = x.shape();
+  DType own = at_least_f32(x.dtype());
+  int axes = s.rank - 2;
+  Dim kernel[kMaxRank], places[kMaxRank];
+  for (int i = 0; i < axes; ++i) kernel[i] = c.attrs.at(0, i, 1);
+  WindowPlan plan(c.attrs, kLists, {kernel, size_t(axes)});
+  for (int i = 0; i < axes; ++i) places[i] = windows_that_fit(s[i + 2], kernel[i], plan.axis[i], c.attrs.flag(4));
+  Tensor all = as(unfolded(x, plan, 0, {places, size_t(axes)}), own);
+  int64_t taps[kMaxRank];
+  for (int i = 0; i < axes; ++i) taps[i] = 2 + axes + i;
+  if (axes) all = sum(all, std::span<const int64_t>(taps, size_t(axes)));
+  Tensor counts = window_counts({s.d + 2, size_t(axes)}, plan, c.attrs.flag(5), {places, size_t(axes)}, own);
+  c.set(0, as(divide(all, counts), x.dtype()));
 }
 static void reference(KernelCall& c) {
   const oar_view_t &x = c.in(0), &out = c.out(0);

@@ -2,6 +2,7 @@
 namespace oarlock::op::avg_pool_gradient_ {
 static InferRule infer;
 static GradientRule gradient;
+static DecomposeRule decompose;
 static ReferenceKernel reference;
 
 extern constinit const OpDef def = define({
@@ -19,6 +20,7 @@ extern constinit const OpDef def = define({
                    flag("count_include_pad", false)},
     .infer = infer,
     .gradient = gradient,
+    .decompose = decompose,
     .reference = reference,
     .tolerance = {.of_absolutes = true},
     .cases = {{"two axes", "N=2 C=3 E=3x3", "size=5,4 kernel=3,2 stride=2 padding=1 dilation=1 ceil_mode=false"},
@@ -48,6 +50,41 @@ static void infer(InferCall& c) {
 static void gradient(GradientCall& c) {
   c.set(0, avg_pool(c.dout(0), c.attrs.integers(1), c.attrs.integers(2), c.attrs.integers(3), c.attrs.integers(4),
                     c.attrs.flag(5), c.attrs.flag(6)));
+}
+// The gradient of a convolution, channel by channel, with weights of one.
+static void decompose(RuleCall& c) {
+  const Tensor& dy = c.in(0);
+  const Shape& s = dy.shape();
+  DType own = at_least_f32(dy.dtype());
+  int axes = s.rank - 2;
+  auto size = c.attrs.dims(0);
+  Dim kernel[kMaxRank];
+  Shape ones{s[1], 1};
+  for (int i = 0; i < axes; ++i) ones.push(kernel[i] = c.attrs.at(1, i, 1));
+  WindowPlan plan(c.attrs, kLists, {kernel, size_t(axes)});
+  std::span<const Dim> places(s.d + 2, size_t(axes));
+  Tensor each = divide(as(dy, own), window_counts(size, plan, c.attrs.flag(6), places, own));
+  int64_t stride[kMaxRank], dilation[kMaxRank], padding[2 * kMaxRank];
+  for (int i = 0; i < axes; ++i) {
+    const WindowAxis& a = plan.axis[i];
+    stride[i] = a.stride;
+    dilation[i] = a.dilation;
+    padding[i] = a.before;
+    int64_t reach = (places[size_t(i)].n - 1) * a.stride + (kernel[i].n - 1) * a.dilation + 1;
+    padding[axes + i] = std::max<int64_t>(0, reach - size[size_t(i)].n - a.before);  // to the last window's end
+  }
+  Shape planes{s[0], s[1]}, image;
+  for (Dim d : size) {
+    planes.push(d);
+    image.push(d);
+  }
+  size_t n = size_t(axes);
+  using List = std::span<const int64_t>;
+  Tensor dx = s[1] == 0 ? full(planes, 0, own)
+              : !axes   ? each
+                        : conv_input_gradient(each, full(ones, 1, own), image, List(stride, n), List(padding, 2 * n),
+                                              List(dilation, n), s[1].n);
+  c.set(0, as(dx, dy.dtype()));
 }
 static void reference(KernelCall& c) {
   const oar_view_t &dy = c.in(0), &dx = c.out(0);

@@ -2,6 +2,7 @@
 namespace oarlock::op::conv_ {
 static InferRule infer;
 static GradientRule gradient;
+static DecomposeRule decompose;
 static ReferenceKernel reference;
 
 extern constinit const OpDef def = define({
@@ -19,6 +20,7 @@ extern constinit const OpDef def = define({
     .infer = infer,
     .gradient = gradient,
     .saves = {{"w", "x"}, {"x", "w"}},
+    .decompose = decompose,
     .reference = reference,
     .tolerance = {.of_absolutes = true},
     .cases = {{"two axes", "N=2 C=3 D=5x4 O=2 K=3x2", "padding=1 stride=2,1"},
@@ -73,6 +75,18 @@ static void gradient(GradientCall& c) {
     for (int i = 1; i < d.rank() - 1; ++i) axes[i] = i + 1;
     c.set(2, sum(d, std::span<const int64_t>(axes, size_t(d.rank()) - 1)));
   }
+}
+static void decompose(RuleCall& c) {
+  const Tensor &x = c.in(0), &w = c.in(1);
+  const Shape& s = w.shape();
+  int64_t groups = c.attrs.integer(3);
+  WindowPlan plan(c.attrs, kLists, {s.d + 2, size_t(s.rank) - 2});
+  Tensor all = unfolded(x, plan, 0, {});
+  Tensor rows = window_rows(all, plan.axes, groups);
+  Tensor weights = reshape(w, {groups, s[0] / groups, rows.shape()[2]});
+  Tensor out =
+      rows_to_images(matmul(rows, permute(weights, {0, 2, 1})), x.shape()[0], {all.shape().d + 2, size_t(plan.axes)});
+  c.set(0, c.has(2) ? add(out, with_axes_behind(c.in(2), plan.axes)) : out);
 }
 static void reference(KernelCall& c) {
   const oar_view_t &x = c.in(0), &w = c.in(1), &out = c.out(0);

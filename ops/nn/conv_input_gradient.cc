@@ -2,6 +2,7 @@
 namespace oarlock::op::conv_input_gradient_ {
 static InferRule infer;
 static GradientRule gradient;
+static DecomposeRule decompose;
 static ReferenceKernel reference;
 
 extern constinit const OpDef def = define({
@@ -18,6 +19,7 @@ extern constinit const OpDef def = define({
     .infer = infer,
     .gradient = gradient,
     .saves = {{"w", "dy"}, {"dy", "w"}},
+    .decompose = decompose,
     .reference = reference,
     .tolerance = {.of_absolutes = true},
     .cases = {{"two axes", "N=2 O=2 E=3x5 C=3 K=3x2", "size=5,4 padding=1 stride=2,1"},
@@ -57,6 +59,48 @@ static void gradient(GradientCall& c) {
   Shape size;
   size.push(w.d + 2, w.rank - 2);
   c.set(1, conv_weight_gradient(c.in(0), d, size, stride, padding, dilation, groups));
+}
+// dy spread out by the stride, in as much nothing as the windows of dx reach over, read by the weights turned around.
+static void decompose(RuleCall& c) {
+  const Tensor &dy = c.in(0), &w = c.in(1);
+  const Shape& s = w.shape();
+  int64_t groups = c.attrs.integer(4);
+  auto size = c.attrs.dims(0);
+  WindowPlan plan(c.attrs, kLists, {s.d + 2, size_t(s.rank) - 2});
+  Shape before{0, 0}, after{0, 0}, starts{0, 0}, kept{dy.shape()[0], dy.shape()[1]};
+  int64_t between[kMaxRank] = {0, 0}, turned[kMaxRank];
+  for (int i = 0; i < plan.axes; ++i) {
+    WindowAxis& a = plan.axis[i];
+    Dim n = dy.shape()[i + 2], reach = (plan.kernel[i] - 1) * a.dilation, want = size[size_t(i)] + reach;
+    Dim have = n == 0 ? Dim(0) : (n - 1) * a.stride + 1, first = reach - a.before, last = want - have - first,
+        skipped = 0;
+    if (reach.known() && want.known() && have.known()) {  // differences of sizes stop at 0
+      int64_t begin = reach.n - a.before, end = want.n - have.n - begin;
+      first = std::max<int64_t>(begin, 0);
+      skipped = std::max<int64_t>(-begin, 0);  // that much of dy is never read
+      last = std::max<int64_t>(end, 0);
+    }
+    before.push(first);
+    after.push(last);
+    starts.push(skipped);
+    kept.push(want);
+    between[i + 2] = a.stride - 1;
+    turned[i] = i + 2;
+    a.stride = 1;
+    a.before = a.after = 0;
+  }
+  size_t axes = size_t(plan.axes);
+  Tensor spread = pad(dy, before, after, std::span<const int64_t>(between, axes + 2));
+  if (!(spread.shape() == kept)) spread = slice(spread, starts, kept);
+  Tensor rows = window_rows(unfolded(spread, plan, 0, {}), plan.axes, groups);
+  Shape split{groups, s[0] / groups};
+  split.push(s.d + 1, s.rank - 1);
+  int64_t order[kMaxRank] = {0, 1};
+  for (int i = 0; i < plan.axes; ++i) order[i + 2] = i + 3;
+  order[axes + 2] = 2;
+  Tensor weights = reshape(axes ? flip(w, std::span<const int64_t>(turned, axes)) : w, split);
+  weights = reshape(permute(weights, std::span<const int64_t>(order, axes + 3)), {groups, rows.shape()[2], s[1]});
+  c.set(0, rows_to_images(matmul(rows, weights), dy.shape()[0], size));
 }
 static void reference(KernelCall& c) {
   const oar_view_t &dy = c.in(0), &w = c.in(1), &dx = c.out(0);

@@ -2,6 +2,7 @@
 namespace oarlock::op::conv_weight_gradient_ {
 static InferRule infer;
 static GradientRule gradient;
+static DecomposeRule decompose;
 static ReferenceKernel reference;
 
 extern constinit const OpDef def = define({
@@ -18,6 +19,7 @@ extern constinit const OpDef def = define({
     .infer = infer,
     .gradient = gradient,
     .saves = {{"x", "dy"}, {"dy", "x"}},
+    .decompose = decompose,
     .reference = reference,
     .tolerance = {.of_absolutes = true},
     .cases = {{"two axes", "N=2 O=2 E=3x5 C=3 D=5x4", "size=3,2 padding=1 stride=2,1"},
@@ -68,6 +70,25 @@ static void gradient(GradientCall& c) {
   Shape size;
   size.push(x.d + 2, x.rank - 2);
   c.set(1, conv_input_gradient(c.in(0), d, size, stride, padding, dilation, groups));
+}
+static void decompose(RuleCall& c) {
+  const Tensor &dy = c.in(0), &x = c.in(1);
+  const Shape& s = dy.shape();
+  int64_t groups = c.attrs.integer(4);
+  auto size = c.attrs.dims(0);
+  WindowPlan plan(c.attrs, kLists, size);
+  Tensor rows = window_rows(unfolded(x, plan, 0, {}), plan.axes, groups);
+  Shape split{s[0], groups, s[1] / groups}, out{s[1], x.shape()[1] / groups};
+  int64_t order[kMaxRank] = {1, 2, 0};
+  Dim places = s[0];
+  for (int i = 2; i < s.rank; ++i) {
+    split.push(s[i]);
+    order[i + 1] = i + 1;
+    places = places * s[i];
+    out.push(size[size_t(i) - 2]);
+  }
+  Tensor by_channel = permute(reshape(dy, split), std::span<const int64_t>(order, size_t(s.rank) + 1));
+  c.set(0, reshape(matmul(reshape(by_channel, {groups, s[1] / groups, places}), rows), out));
 }
 static void reference(KernelCall& c) {
   const oar_view_t &dy = c.in(0), &x = c.in(1), &dw = c.out(0);

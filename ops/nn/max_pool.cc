@@ -2,6 +2,7 @@
 namespace oarlock::op::max_pool_ {
 static InferRule infer;
 static GradientRule gradient;
+static DecomposeRule decompose;
 static ReferenceKernel reference;
 
 extern constinit const OpDef def = define({
@@ -23,6 +24,7 @@ extern constinit const OpDef def = define({
     .infer = infer,
     .gradient = gradient,
     .saves = {{"indices"}},
+    .decompose = decompose,
     .reference = reference,
     .cases = {{"two axes", "N=2 C=3 D=5x4", "kernel=3,2 stride=2 padding=1", "x: distinct"},
               {"a last window starts in the padding", "N=1 C=2 D=3x6x5",
@@ -48,6 +50,38 @@ static void gradient(GradientCall& c) {
   Shape size;
   size.push(c.in(0).shape().begin() + 2, c.in(0).rank() - 2);
   c.set(0, max_pool_gradient(c.dout(0), c.out(1), size));
+}
+// The place of a window's value is the first in it that equals the greatest, or is NaN where that is; padding has none.
+static void decompose(RuleCall& c) {
+  const Tensor& x = c.in(0);
+  const Shape& s = x.shape();
+  int axes = s.rank - 2;
+  Dim kernel[kMaxRank], places[kMaxRank], taps = 1, plane = 1;
+  for (int i = 0; i < axes; ++i) {
+    kernel[i] = c.attrs.at(0, i, 1);
+    taps = taps * kernel[i];
+    plane = plane * s[i + 2];
+  }
+  WindowPlan plan(c.attrs, kLists, {kernel, size_t(axes)});
+  Shape out{s[0], s[1]}, image{1, 1}, in_window{s[0], s[1]}, place_window{1, 1};
+  for (int i = 0; i < axes; ++i) {
+    places[i] = windows_that_fit(s[i + 2], kernel[i], plan.axis[i], c.attrs.flag(4));
+    for (Shape* to : {&out, &in_window, &place_window}) to->push(places[i]);
+    image.push(s[i + 2]);
+  }
+  in_window.push(taps);
+  place_window.push(taps);
+  std::span<const Dim> count(places, size_t(axes));
+  double least = with_accumulator(x.dtype(), [&](auto acc) { return double(lowest<decltype(acc)>(x.dtype())); });
+  Tensor all = reshape(unfolded(x, plan, least, count), in_window);
+  Tensor greatest = max(all, {-1}, true);
+  Tensor place = reshape(arange(plane), image), nowhere = dim_value(plane, DType::i64);
+  place = reshape(unfolded(place, plan, -1, count), place_window);
+  Tensor found = equal(all, greatest);
+  if (set_of(x.dtype()) & kFloat) found = logical_or(found, not_equal(all, all));
+  found = logical_and(found, greater_equal(place, number(0, place)));
+  c.set(0, reshape(greatest, out));
+  c.set(1, reshape(min(where(found, place, nowhere), {-1}), out));
 }
 template <class Acc>
 static void pool(KernelCall& c) {
