@@ -12,6 +12,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <oarlock/data/loader.h>
@@ -35,7 +37,9 @@ class OAR_EXPORT Loss {
   template <class L>
   requires std::is_base_of_v<nn::Layer, L> Loss(std::shared_ptr<L> layer)
       : Loss(std::shared_ptr<nn::Layer>(std::move(layer))) {}
-  Loss(All all) : all_(std::move(all)) {}
+  template <class F>
+  requires std::is_invocable_r_v<Tensor, F, std::span<const Tensor>, std::span<const Tensor>> Loss(F f)
+      : all_(std::move(f)) {}
   template <class F>
   requires std::is_invocable_r_v<Tensor, F, const Tensor&, const Tensor&> Loss(F f)
       : Loss(of_one(std::function<Tensor(const Tensor&, const Tensor&)>(std::move(f)))) {}
@@ -97,7 +101,8 @@ class OAR_EXPORT Model {
   // Trains. Every value in logs and history is a mean over the epoch's samples so far. Throws what the loader, the
   // network or a callback throws, and Error when the loss is not finite; the weights are then those of the last step.
   History fit(data::DataLoader& train, FitOptions options = {});
-  // Over one pass, from the loader's first batch: "loss" and the metrics.
+  // Over one pass of the loader's epoch 0, so that it repeats: "loss" and the metrics. The loader then begins the epoch it
+  // would have begun before.
   Logs evaluate(data::DataLoader& data, const EvaluateOptions& options = {});
   // The outputs for all batches, joined along the first axis, on the host.
   std::vector<Tensor> predict(data::DataLoader& data, const EvaluateOptions& options = {.verbose = 0});

@@ -5,6 +5,7 @@
 #include <oarlock/random.h>
 
 #include "api/src/data/seed.h"
+#include "ops/philox.h"
 
 namespace oarlock::data {
 namespace {
@@ -29,14 +30,8 @@ Random Random::of_order(uint64_t seed, int64_t epoch) {
 }
 
 void Random::refill() {
-  uint32_t c[4] = {block_number_++, a_, uint32_t(b_), uint32_t(b_ >> 32)};
-  uint32_t k0 = uint32_t(key_), k1 = uint32_t(key_ >> 32);
-  for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9, k1 += 0xBB67AE85) {
-    uint64_t p0 = uint64_t(0xD2511F53) * c[0], p1 = uint64_t(0xCD9E8D57) * c[2];
-    uint32_t next[4] = {uint32_t(p1 >> 32) ^ c[1] ^ k0, uint32_t(p1), uint32_t(p0 >> 32) ^ c[3] ^ k1, uint32_t(p0)};
-    std::copy_n(next, 4, c);
-  }
-  std::copy_n(c, 4, block_);
+  op::PhiloxBlock block = op::philox(block_number_++ | uint64_t(a_) << 32, b_, key_);
+  std::copy_n(block.word, 4, block_);
   at_ = 0;
 }
 

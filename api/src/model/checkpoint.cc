@@ -92,6 +92,8 @@ void Model::resume(const std::string& path, data::DataLoader& train, Run& run) {
   std::vector<int64_t> at = values<int64_t>(fit, "loader", DType::i64, 4);
   std::vector<int64_t> progress = values<int64_t>(fit, "progress", DType::i64, 4);
   std::vector<double> loss = values<double>(fit, "loss", DType::f64, 2);
+  for (int64_t n : progress)
+    if (n < 0) throw Error(Code::bad_data, "Model.fit: the checkpoint's \"fit/progress\" has a negative count.");
   load(path);
   train.set_state({uint64_t(at[0]), uint64_t(at[1]), at[2], at[3]});
   run.first_epoch = progress_.epoch = progress[0];

@@ -39,6 +39,17 @@ class Aside {
   std::vector<std::vector<double>> states_;
 };
 
+// A loader gives its epoch 0, and then begins the epoch it would have begun.
+class FirstEpoch {
+ public:
+  explicit FirstEpoch(data::DataLoader& data) : data_(data), before_(data.state()) { data.set_epoch(0); }
+  ~FirstEpoch() { data_.set_epoch(before_.epoch + (before_.position ? 1 : 0)); }
+
+ private:
+  data::DataLoader& data_;
+  data::LoaderState before_;
+};
+
 double sample_count(std::span<const Tensor> inputs) {
   return inputs.empty() || inputs[0].rank() == 0 ? 1 : double(inputs[0].size(0));
 }
@@ -186,7 +197,7 @@ Logs Model::evaluate_with(data::DataLoader& data, const EvaluateOptions& o, std:
   Aside aside(metrics_);
   Totals totals;
   totals.stop_on_nan = false;
-  data.set_epoch(0);
+  FirstEpoch pass(data);
   int64_t steps = data.size(), step = 0;
   if (o.max_steps >= 0) steps = steps < 0 ? o.max_steps : std::min(steps, o.max_steps);
   for (const CallbackPtr& c : callbacks) c->on_eval_begin(steps);
@@ -210,7 +221,6 @@ Logs Model::evaluate_with(data::DataLoader& data, const EvaluateOptions& o, std:
   }
   logs = logs_now();
   for (const CallbackPtr& c : callbacks) c->on_eval_end(logs);
-  data.set_epoch(0);
   return logs;
 }
 
@@ -227,7 +237,7 @@ std::vector<Tensor> Model::predict(data::DataLoader& data, const EvaluateOptions
   std::vector<std::vector<Tensor>> parts;
   std::vector<CallbackPtr> callbacks = o.callbacks;
   if (o.verbose) callbacks.push_back(std::make_shared<ProgBarLogger>(o.verbose));
-  data.set_epoch(0);
+  FirstEpoch pass(data);
   for (const CallbackPtr& c : callbacks) c->set_model(this), c->on_eval_begin(data.size());
   for (int64_t step = 0; step != o.max_steps; ++step) {
     std::optional<data::Batch> batch = data.next();
@@ -238,7 +248,6 @@ std::vector<Tensor> Model::predict(data::DataLoader& data, const EvaluateOptions
     for (const CallbackPtr& c : callbacks) c->on_eval_batch_end(step + 1, {});
   }
   for (const CallbackPtr& c : callbacks) c->on_eval_end({});
-  data.set_epoch(0);
   std::vector<Tensor> joined;
   for (auto& p : parts) joined.push_back(p.size() == 1 ? p[0] : concat(p, 0));
   return joined;

@@ -86,6 +86,21 @@ TEST(Model, LossIsTheMeanOverSamplesWhateverTheBatches) {
   EXPECT_EQ(bits(all[0]), bits(model.predict_batch({batch.data(), 1})[0]));
 }
 
+TEST(Model, EvaluationLeavesTheLoaderWhereItWas) {
+  set_seed(1);
+  Blobs b(30, 3);
+  Model& model = b.model({std::make_shared<metric::Accuracy>()});
+  data::DataLoader train = b.loader(10, true), other = b.loader(10, true);
+  other.set_state(train.state());
+  while (train.next()) {}
+  while (other.next()) {}
+  Logs first = model.evaluate(train, {.verbose = 0});
+  EXPECT_EQ(train.state().epoch, 1);
+  EXPECT_EQ(bits((*train.next())[1]), bits((*other.next())[1]));
+  EXPECT_EQ(model.evaluate(train, {.verbose = 0}), first);
+  EXPECT_EQ(train.state().epoch, 2);
+}
+
 // Everything that changes while training: shuffle, dropout, Adam's state, a schedule by step, a metric, early stopping.
 struct Full {
   Blobs blobs;
@@ -272,6 +287,9 @@ TEST(Model, BadUseIsAnError) {
   EXPECT_NE(error_of([&] { Model(b.net, 0); }), "");
   EXPECT_NE(error_of([&] { b.model({}).fit(train, {.epochs = -1}); }).find("epochs"), std::string::npos);
   EXPECT_NE(error_of([&] { b.model({}).fit(train, {.log_freq = 0}); }).find("log_freq"), std::string::npos);
+  b.model({}).prepare(b.optimizer, [](std::span<const Tensor> outputs, std::span<const Tensor> labels) {
+    return softmax_loss(outputs[0], labels[0]);  // a function of all
+  });
   b.loss = Loss([](const Tensor& y, const Tensor&) { return y; });
   EXPECT_NE(error_of([&] { b.model({}).fit(train, {.verbose = 0}); }).find("it must be one number"), std::string::npos);
   Model two(b.net, 3);
