@@ -48,23 +48,23 @@ static inline oar_status_t OAR_CALL base_run(oar_pack_t* pack, const oar_kernel_
 #endif
 
 /* The two tables of a pack whose one kernel is run_function. */
-#define BASE_PACK(run_function)                                                                                     \
-  static const uint64_t base_f32[] = {OAR_BIT(OAR_DTYPE_F32)};                                                      \
-  static const oar_kernel_decl_t base_decl = OAR_KIT_KERNEL("tanh", 1, 1, BASE_FLAGS, 1000, base_f32,               \
-                                                            .check = base_check, .run = run_function);              \
-  static const oar_kernel_decl_t* const base_decls[] = {&base_decl};                                                \
-  static oar_status_t OAR_CALL base_declarations(oar_pack_t* pack, uint32_t* out_n,                                 \
-                                                 const oar_kernel_decl_t* const** out_decls) {                      \
-    (void)pack;                                                                                                     \
-    *out_n = 1;                                                                                                     \
-    *out_decls = base_decls;                                                                                        \
-    return OAR_OK;                                                                                                  \
-  }                                                                                                                 \
-  static const oar_pack_table_t base_pack_table = {.struct_size = sizeof(oar_pack_table_t),                         \
-                                                   .version = OAR_PACK_VERSION,                                     \
-                                                   .open = base_pack_open,                                          \
-                                                   .close = base_pack_close};                                       \
-  static const oar_kernel_table_t base_kernel_table = {                                                             \
+#define BASE_PACK(run_function)                                                                           \
+  static const uint64_t base_f32[] = {OAR_BIT(OAR_DTYPE_F32)};                                            \
+  static const oar_kernel_decl_t base_decl =                                                              \
+      OAR_KIT_KERNEL("tanh", 1, 1, BASE_FLAGS, 1000, base_f32, .check = base_check, .run = run_function); \
+  static const oar_kernel_decl_t* const base_decls[] = {&base_decl};                                      \
+  static oar_status_t OAR_CALL base_declarations(oar_pack_t* pack, uint32_t* out_n,                       \
+                                                 const oar_kernel_decl_t* const** out_decls) {            \
+    (void)pack;                                                                                           \
+    *out_n = 1;                                                                                           \
+    *out_decls = base_decls;                                                                              \
+    return OAR_OK;                                                                                        \
+  }                                                                                                       \
+  static const oar_pack_table_t base_pack_table = {.struct_size = sizeof(oar_pack_table_t),               \
+                                                   .version = OAR_PACK_VERSION,                           \
+                                                   .open = base_pack_open,                                \
+                                                   .close = base_pack_close};                             \
+  static const oar_kernel_table_t base_kernel_table = {                                                   \
       .struct_size = sizeof(oar_kernel_table_t), .version = OAR_KERNEL_VERSION, .declarations = base_declarations}
 #define BASE_PACK_TABLES \
   {OAR_TABLE_PACK, &base_pack_table}, { OAR_TABLE_KERNEL, &base_kernel_table }
