@@ -2,7 +2,7 @@
 
 #include <oarlock/nn/padding.h>
 
-#include "api/nn/ramp.h"
+#include "api/src/nn/ramp.h"
 
 namespace oarlock::nn {
 namespace {

@@ -1,7 +1,7 @@
 // Values of torch.nn.functional 1.13 for ramps, and their gradients.
 #include <oarlock/nn/loss.h>
 
-#include "api/nn/ramp.h"
+#include "api/src/nn/ramp.h"
 
 namespace oarlock::nn {
 namespace {

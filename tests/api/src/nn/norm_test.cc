@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "api/nn/ramp.h"
+#include "api/src/nn/ramp.h"
 
 namespace oarlock::nn {
 namespace {

@@ -1,6 +1,6 @@
 #include <oarlock/nn/activation.h>
 
-#include "api/nn/ramp.h"
+#include "api/src/nn/ramp.h"
 
 namespace oarlock::nn {
 namespace {

@@ -1,6 +1,6 @@
 #include <oarlock/nn/transformer.h>
 
-#include "api/nn/ramp.h"
+#include "api/src/nn/ramp.h"
 
 namespace oarlock::nn {
 namespace {

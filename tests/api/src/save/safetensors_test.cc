@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "api/near.h"
-#include "api/save/python_file.h"
+#include "api/src/save/python_file.h"
 
 namespace oarlock {
 namespace {
