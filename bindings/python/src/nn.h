@@ -97,17 +97,23 @@ using LayerClass = nb::class_<L, Base, Trampoline<L>>;
 template <class L, class Base = nn::Layer>
 LayerClass<L, Base> layer_class(nb::module_& m, const char* name, const char* doc) {
   LayerClass<L, Base> c(m, name, doc);
-  c.def("forward", [](L& self, nb::args inputs) {
-    std::vector<Tensor> list;
-    for (nb::handle h : inputs) list.push_back(h.is_none() ? Tensor() : tensor_from(h.ptr(), DType::none, std::nullopt, Sharing::if_possible, name_of(self)));
-    std::vector<Tensor> out;
-    {
-      Direct direct(&self);
-      if (list.size() == 1) out.push_back(self.L::forward(list[0]));
-      else out = self.L::forward_all(list);
-    }
-    return result_of(std::move(out));
-  }, "What the layer computes. Call the layer itself, so that hooks run.");
+  c.def(
+      "forward",
+      [](L& self, nb::args inputs) {
+        std::vector<Tensor> list;
+        for (nb::handle h : inputs)
+          list.push_back(h.is_none()
+                             ? Tensor()
+                             : tensor_from(h.ptr(), DType::none, std::nullopt, Sharing::if_possible, name_of(self)));
+        std::vector<Tensor> out;
+        {
+          Direct direct(&self);
+          if (list.size() == 1) out.push_back(self.L::forward(list[0]));
+          else out = self.L::forward_all(list);
+        }
+        return result_of(std::move(out));
+      },
+      "What the layer computes. Call the layer itself, so that hooks run.");
   return c;
 }
 // weight_attr and bias_attr: None (the layer's choice), False (none), True, an initialiser, or an object with the attributes

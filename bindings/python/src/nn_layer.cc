@@ -38,7 +38,8 @@ nb::object call_layer(nb::handle self, nb::args args, nb::kwargs keywords) {
   for (nb::handle h : args) {
     if (const Tensor* t = tensor_of(h.ptr())) inputs.push_back(*t);
     else if (h.is_none()) inputs.push_back({});
-    else if (is_numpy(h.ptr())) inputs.push_back(tensor_from(h.ptr(), DType::none, std::nullopt, Sharing::if_possible, name_of(layer)));
+    else if (is_numpy(h.ptr()))
+      inputs.push_back(tensor_from(h.ptr(), DType::none, std::nullopt, Sharing::if_possible, name_of(layer)));
     else continue;  // for the Python forward alone
     work += work_of(inputs.back());
   }
@@ -50,11 +51,14 @@ nb::object call_layer(nb::handle self, nb::args args, nb::kwargs keywords) {
     for (auto [key, value] : keywords) {
       size_t at = 0, n = nb::len(names);
       while (at < n && !names[at].equal(key)) ++at;
-      if (at == n) raise_type(std::string(name_of(layer)) + ": there is no input '" + nb::cast<std::string>(key) + "'.");
+      if (at == n)
+        raise_type(std::string(name_of(layer)) + ": there is no input '" + nb::cast<std::string>(key) + "'.");
       if (placed.size() <= at) placed.resize(at + 1);
-      if (!value.is_none()) placed[at] = tensor_from(value.ptr(), DType::none, std::nullopt, Sharing::if_possible, name_of(layer));
+      if (!value.is_none())
+        placed[at] = tensor_from(value.ptr(), DType::none, std::nullopt, Sharing::if_possible, name_of(layer));
     }
-    if (inputs.size() != args.size()) raise_type(std::string(name_of(layer)) + ": an input is no tensor. Give tensors.");
+    if (inputs.size() != args.size())
+      raise_type(std::string(name_of(layer)) + ": an input is no tensor. Give tensors.");
     inputs = std::move(placed);
   }
   call.given = impls(inputs);
@@ -87,16 +91,17 @@ nn::HookHandle add_pre_hook(nn::Layer& layer, nb::object hook) {
 }
 nn::HookHandle add_post_hook(nn::Layer& layer, nb::object hook) {
   auto f = std::make_shared<Callback>(std::move(hook));
-  return layer.register_forward_post_hook([f](nn::Layer& l, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
-    return called([&] {
-      nb::list given;
-      for (const Tensor& t : inputs) given.append(nb::cast(t));
-      nb::object back = f->get()(nb::find(&l), nb::tuple(given), result_of({outputs.begin(), outputs.end()}));
-      std::vector<Tensor> out;
-      collect(back, out);
-      return out;
-    });
-  });
+  return layer.register_forward_post_hook(
+      [f](nn::Layer& l, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+        return called([&] {
+          nb::list given;
+          for (const Tensor& t : inputs) given.append(nb::cast(t));
+          nb::object back = f->get()(nb::find(&l), nb::tuple(given), result_of({outputs.begin(), outputs.end()}));
+          std::vector<Tensor> out;
+          collect(back, out);
+          return out;
+        });
+      });
 }
 
 // What a layer owns under a name: (True, value) or (False, None).
@@ -106,9 +111,7 @@ nb::object own(const nn::Layer& layer, const std::string& name) {
   if (!layer.has_own(name)) return nb::make_tuple(false, nb::none());
   try {
     return nb::make_tuple(true, layer.parameter(name));
-  } catch (const Error&) {
-    return nb::make_tuple(true, layer.buffer(name));
-  }
+  } catch (const Error&) { return nb::make_tuple(true, layer.buffer(name)); }
 }
 
 }  // namespace
@@ -159,7 +162,8 @@ std::vector<Tensor> call_python_forward(const nn::Layer* layer, std::span<const 
       call->result = out;
       call->gave = impls(list);
     } else if (list.empty()) {
-      raise_type(std::string(name_of(*layer)) + ": forward gave a " + Py_TYPE(out.ptr())->tp_name + ". Return a tensor or a tuple of tensors.");
+      raise_type(std::string(name_of(*layer)) + ": forward gave a " + Py_TYPE(out.ptr())->tp_name +
+                 ". Return a tensor or a tuple of tensors.");
     }
     return list;
   });
@@ -176,8 +180,10 @@ NamedTensors named_tensors_from(nb::handle o, const char* where) {
   for (nb::handle pair : items) {
     nb::handle key = pair[0].operator nb::object().release(), value = pair[1].operator nb::object().release();
     nb::object k = nb::steal(key), v = nb::steal(value);
-    if (!nb::isinstance<nb::str>(k)) raise_type(std::string(where) + ": a name is a " + Py_TYPE(k.ptr())->tp_name + ". Give texts.");
-    out.emplace_back(nb::cast<std::string>(k), tensor_from(v.ptr(), DType::none, std::nullopt, Sharing::if_possible, where));
+    if (!nb::isinstance<nb::str>(k))
+      raise_type(std::string(where) + ": a name is a " + Py_TYPE(k.ptr())->tp_name + ". Give texts.");
+    out.emplace_back(nb::cast<std::string>(k),
+                     tensor_from(v.ptr(), DType::none, std::nullopt, Sharing::if_possible, where));
   }
   return out;
 }
@@ -190,39 +196,58 @@ void bind_layer(nb::module_& m) {
       .def("__iter__", [](const nn::StateReport& r) { return nb::iter(nb::make_tuple(r.missing, r.unexpected)); });
 
   using nn::Layer;
-  nb::class_<Layer, Trampoline<Layer>> c(m, "Layer", nb::dynamic_attr(), nb::is_weak_referenceable(),
-                                         "A piece of a network that owns parameters, buffers and further layers.\n\n"
-                                         "Subclasses call super().__init__(), set layers and parameters as attributes, and define forward.");
+  nb::class_<Layer, Trampoline<Layer>> c(
+      m, "Layer", nb::dynamic_attr(), nb::is_weak_referenceable(),
+      "A piece of a network that owns parameters, buffers and further layers.\n\n"
+      "Subclasses call super().__init__(), set layers and parameters as attributes, and define forward.");
   c.def("__init__", [](Layer* self) { new (static_cast<void*>(self)) Trampoline<Layer>(); })
-      .def("__call__", [](nb::handle self, nb::args args, nb::kwargs keywords) { return call_layer(self, args, keywords); })
-      .def("forward", [](Layer& self, nb::args, nb::kwargs) -> nb::object {
-        raise(PyExc_NotImplementedError, std::string(name_of(self)) + ": the class has no forward. Define it.");
-      })
+      .def("__call__",
+           [](nb::handle self, nb::args args, nb::kwargs keywords) { return call_layer(self, args, keywords); })
+      .def("forward",
+           [](Layer& self, nb::args, nb::kwargs) -> nb::object {
+             raise(PyExc_NotImplementedError, std::string(name_of(self)) + ": the class has no forward. Define it.");
+           })
       .def_static("_ready", [](nb::handle self) { return nb::inst_ready(self); })
       .def("_own", &own)
       .def("_set_parameter", &Layer::set_parameter, nb::arg("name"), nb::arg("value").none())
-      .def("_add_parameter", [](Layer& l, const std::string& name, nb::handle value, bool trainable) {
-        l.add_parameter(name, value.is_none() ? Tensor() : nb::cast<Tensor>(value), trainable);
-      }, nb::arg("name"), nb::arg("value").none(), nb::arg("trainable") = true)
-      .def("_set_buffer", [](Layer& l, const std::string& name, nb::handle value) {
-        l.set_buffer(name, value.is_none() ? Tensor() : nb::cast<Tensor>(value));
-      }, nb::arg("name"), nb::arg("value").none())
-      .def("_add_buffer", [](Layer& l, const std::string& name, nb::handle value, bool persistable) {
-        l.add_buffer(name, value.is_none() ? Tensor() : nb::cast<Tensor>(value), {.persistable = persistable});
-      }, nb::arg("name"), nb::arg("value").none(), nb::arg("persistable") = true)
+      .def(
+          "_add_parameter",
+          [](Layer& l, const std::string& name, nb::handle value, bool trainable) {
+            l.add_parameter(name, value.is_none() ? Tensor() : nb::cast<Tensor>(value), trainable);
+          },
+          nb::arg("name"), nb::arg("value").none(), nb::arg("trainable") = true)
+      .def(
+          "_set_buffer",
+          [](Layer& l, const std::string& name, nb::handle value) {
+            l.set_buffer(name, value.is_none() ? Tensor() : nb::cast<Tensor>(value));
+          },
+          nb::arg("name"), nb::arg("value").none())
+      .def(
+          "_add_buffer",
+          [](Layer& l, const std::string& name, nb::handle value, bool persistable) {
+            l.add_buffer(name, value.is_none() ? Tensor() : nb::cast<Tensor>(value), {.persistable = persistable});
+          },
+          nb::arg("name"), nb::arg("value").none(), nb::arg("persistable") = true)
       .def("_set_sublayer", &Layer::set_sublayer)
       .def("_has_own", [](const Layer& l, const std::string& name) { return l.has_own(name); })
       .def("_remove", [](Layer& l, const std::string& name) { l.remove(name); })
-      .def("_names", [](const Layer& l) {
-        std::vector<std::string> names;
-        for (auto& [name, t] : l.named_parameters("", false)) names.push_back(name);
-        for (auto& [name, t] : l.named_buffers("", false)) names.push_back(name);
-        for (auto& [name, sub] : l.sublayer_slots()) names.push_back(name);
-        return names;
-      })
-      .def("get_parameter", [](const Layer& l, const std::string& path) { return l.parameter(path); }, nb::arg("path"), "By its full name.")
-      .def("get_buffer", [](const Layer& l, const std::string& path) { return l.buffer(path); }, nb::arg("path"), "By its full name.")
-      .def("get_sublayer", [](const Layer& l, const std::string& path) { return l.sublayer(path); }, nb::arg("path"), "By its full name.")
+      .def("_names",
+           [](const Layer& l) {
+             std::vector<std::string> names;
+             for (auto& [name, t] : l.named_parameters("", false)) names.push_back(name);
+             for (auto& [name, t] : l.named_buffers("", false)) names.push_back(name);
+             for (auto& [name, sub] : l.sublayer_slots()) names.push_back(name);
+             return names;
+           })
+      .def(
+          "get_parameter", [](const Layer& l, const std::string& path) { return l.parameter(path); }, nb::arg("path"),
+          "By its full name.")
+      .def(
+          "get_buffer", [](const Layer& l, const std::string& path) { return l.buffer(path); }, nb::arg("path"),
+          "By its full name.")
+      .def(
+          "get_sublayer", [](const Layer& l, const std::string& path) { return l.sublayer(path); }, nb::arg("path"),
+          "By its full name.")
       .def("parameters", &Layer::parameters, "All parameters, own ones before those of sublayers.")
       .def("named_parameters", &Layer::named_parameters, nb::arg("prefix") = "", nb::arg("include_sublayers") = true)
       .def("buffers", &Layer::buffers)
@@ -231,32 +256,46 @@ void bind_layer(nb::module_& m) {
       .def("named_sublayers", &Layer::named_sublayers, nb::arg("prefix") = "")
       .def("children", &Layer::children, "The layers directly below.")
       .def("named_children", &Layer::named_children)
-      .def("state_dict", [](const Layer& l, const std::string& prefix) { return dict_of(l.state_dict(prefix)); }, nb::arg("prefix") = "",
-           "Parameters and persistable buffers under their full names; they share their elements with the layer's.")
-      .def("set_state_dict", [](Layer& l, nb::handle state, bool strict) {
-        return l.set_state_dict(named_tensors_from(state, "set_state_dict"), strict);
-      }, nb::arg("state"), nb::arg("strict") = true, "Copies values in, all or nothing.")
-      .def("train", [](nb::handle self, bool on) {
-        nb::inst_ptr<Layer>(self)->train(on);
-        return nb::borrow(self);
-      }, nb::arg("mode") = true, "For this layer and all below.")
-      .def("eval", [](nb::handle self) {
-        nb::inst_ptr<Layer>(self)->eval();
-        return nb::borrow(self);
-      })
+      .def(
+          "state_dict", [](const Layer& l, const std::string& prefix) { return dict_of(l.state_dict(prefix)); },
+          nb::arg("prefix") = "",
+          "Parameters and persistable buffers under their full names; they share their elements with the layer's.")
+      .def(
+          "set_state_dict",
+          [](Layer& l, nb::handle state, bool strict) {
+            return l.set_state_dict(named_tensors_from(state, "set_state_dict"), strict);
+          },
+          nb::arg("state"), nb::arg("strict") = true, "Copies values in, all or nothing.")
+      .def(
+          "train",
+          [](nb::handle self, bool on) {
+            nb::inst_ptr<Layer>(self)->train(on);
+            return nb::borrow(self);
+          },
+          nb::arg("mode") = true, "For this layer and all below.")
+      .def("eval",
+           [](nb::handle self) {
+             nb::inst_ptr<Layer>(self)->eval();
+             return nb::borrow(self);
+           })
       .def_prop_ro("training", &Layer::training)
-      .def("apply", [](nb::handle self, nb::object f) {
-        nb::inst_ptr<Layer>(self)->apply([&](Layer& l) { called([&] { f(nb::find(&l)); }); });
-        return nb::borrow(self);
-      }, nb::arg("f"), "f on every layer, those below first.")
+      .def(
+          "apply",
+          [](nb::handle self, nb::object f) {
+            nb::inst_ptr<Layer>(self)->apply([&](Layer& l) { called([&] { f(nb::find(&l)); }); });
+            return nb::borrow(self);
+          },
+          nb::arg("f"), "f on every layer, those below first.")
       .def("_to_device", [](Layer& l, nb::handle device) { l.to(device_from_object(device.ptr(), "to")); })
       .def("_to_dtype", [](Layer& l, nb::handle dtype) { l.to(dtype_from_object(dtype.ptr(), "to")); })
       .def("freeze", &Layer::freeze, "No parameter requires a gradient any more.")
       .def("unfreeze", &Layer::unfreeze)
       .def("set_stop_gradient", &Layer::set_stop_gradient, nb::arg("stop"))
       .def("clear_gradients", &Layer::clear_gradients, "Forgets the gradients of all parameters.")
-      .def("register_forward_pre_hook", &add_pre_hook, nb::arg("hook"), "hook(layer, inputs) before forward; what it returns replaces the inputs.")
-      .def("register_forward_post_hook", &add_post_hook, nb::arg("hook"), "hook(layer, inputs, output) after forward; what it returns replaces the output.")
+      .def("register_forward_pre_hook", &add_pre_hook, nb::arg("hook"),
+           "hook(layer, inputs) before forward; what it returns replaces the inputs.")
+      .def("register_forward_post_hook", &add_post_hook, nb::arg("hook"),
+           "hook(layer, inputs, output) after forward; what it returns replaces the output.")
       .def("full_name", [](const Layer& l) { return l.type_name(); })
       .def("extra_repr", [](const Layer& l) { return l.Layer::extra_repr(); })
       .def("__repr__", &Layer::to_string);
