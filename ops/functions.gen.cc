@@ -87,6 +87,24 @@ void adamw_update(const Tensor& parameter, const Tensor& gradient, const Tensor&
   throw_if(dispatch::call(op::id::adamw_update, in, 7, attrs, 4, nullptr, 0));
 }
 
+Tensor adaptive_avg_pool(const Tensor& x, const Shape& size) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(size)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::adaptive_avg_pool, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor adaptive_max_pool(const Tensor& x, const Shape& size) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(size)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::adaptive_max_pool, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
 Tensor add(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
@@ -193,6 +211,29 @@ Tensor atanh(const Tensor& x) {
   return out;
 }
 
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal,
+    std::optional<double> scale) {
+  TensorImpl* const in[] = {q.impl(), k.impl(), v.impl(), mask.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_flag(causal),
+      scale ? op::attr_real(*scale) : op::attr_none(OAR_ATTR_FLOAT)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::attention, in, 4, attrs, 2, &out, 1));
+  return out;
+}
+
+AttentionGradientResult attention_gradient(const Tensor& dy, const Tensor& q, const Tensor& k,
+    const Tensor& v, const Tensor& y, const Tensor& log_sum, const Tensor& mask, bool causal,
+    std::optional<double> scale) {
+  TensorImpl* const in[] = {dy.impl(), q.impl(), k.impl(), v.impl(), y.impl(), log_sum.impl(), mask.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_flag(causal),
+      scale ? op::attr_real(*scale) : op::attr_none(OAR_ATTR_FLOAT)};
+  Tensor out[3];
+  throw_if(dispatch::call(op::id::attention_gradient, in, 7, attrs, 2, out, 3));
+  return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
+}
+
 Tensor avg_pool(const Tensor& x, Integers kernel, Integers stride, Integers padding, Integers dilation,
     bool ceil_mode, bool count_include_pad) {
   TensorImpl* const in[] = {x.impl()};
@@ -252,6 +293,25 @@ Tensor bernoulli(const Tensor& p, const Tensor& seed, DType dtype) {
       op::attr_dtype(dtype)};
   Tensor out;
   throw_if(dispatch::call(op::id::bernoulli, in, 2, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, std::string_view reduction) {
+  TensorImpl* const in[] = {x.impl(), target.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_text(reduction)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::binary_cross_entropy, in, 2, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target,
+    const Tensor& positive_weight, std::string_view reduction) {
+  TensorImpl* const in[] = {x.impl(), target.impl(), positive_weight.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_text(reduction)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::binary_cross_entropy_with_logits, in, 3, attrs, 1, &out, 1));
   return out;
 }
 
@@ -323,6 +383,15 @@ Tensor ceil(const Tensor& x) {
   return out;
 }
 
+Tensor celu(const Tensor& x, double alpha) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(alpha)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::celu, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
 std::vector<Tensor> chunk(const Tensor& x, int64_t parts, int64_t axis) {
   TensorImpl* const in[] = {x.impl()};
   const oar_attr_t attrs[] = {
@@ -374,6 +443,20 @@ Tensor conv_input_gradient(const Tensor& dy, const Tensor& w, const Shape& size,
       op::attr_integer(groups)};
   Tensor out;
   throw_if(dispatch::call(op::id::conv_input_gradient, in, 2, attrs, 5, &out, 1));
+  return out;
+}
+
+Tensor conv_transpose(const Tensor& x, const Tensor& w, const Tensor& bias, Integers stride,
+    Integers padding, Integers dilation, int64_t groups, Integers output_padding) {
+  TensorImpl* const in[] = {x.impl(), w.impl(), bias.impl()};
+  const oar_attr_t attrs[] = {
+      {OAR_ATTR_INTS, stride.given(), stride.size(), {.ints = stride.data()}},
+      {OAR_ATTR_INTS, padding.given(), padding.size(), {.ints = padding.data()}},
+      {OAR_ATTR_INTS, dilation.given(), dilation.size(), {.ints = dilation.data()}},
+      op::attr_integer(groups),
+      {OAR_ATTR_INTS, output_padding.given(), output_padding.size(), {.ints = output_padding.data()}}};
+  Tensor out;
+  throw_if(dispatch::call(op::id::conv_transpose, in, 3, attrs, 5, &out, 1));
   return out;
 }
 
@@ -433,6 +516,19 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels) {
   TensorImpl* const in[] = {logits.impl(), labels.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::cross_entropy, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor cross_entropy_loss(const Tensor& logits, const Tensor& labels, const Tensor& weight,
+    int64_t axis, int64_t ignore_index, double label_smoothing, std::string_view reduction) {
+  TensorImpl* const in[] = {logits.impl(), labels.impl(), weight.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis),
+      op::attr_integer(ignore_index),
+      op::attr_real(label_smoothing),
+      op::attr_text(reduction)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::cross_entropy_loss, in, 3, attrs, 4, &out, 1));
   return out;
 }
 
@@ -516,6 +612,24 @@ Tensor dropout(const Tensor& x, const Tensor& seed, double rate) {
       op::attr_real(rate)};
   Tensor out;
   throw_if(dispatch::call(op::id::dropout, in, 2, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor elu(const Tensor& x, double alpha) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(alpha)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::elu, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor embedding(const Tensor& index, const Tensor& weight, std::optional<int64_t> padding_index) {
+  TensorImpl* const in[] = {index.impl(), weight.impl()};
+  const oar_attr_t attrs[] = {
+      padding_index ? op::attr_integer(*padding_index) : op::attr_none(OAR_ATTR_INT)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::embedding, in, 2, attrs, 1, &out, 1));
   return out;
 }
 
@@ -654,11 +768,29 @@ Tensor gather_nd(const Tensor& x, const Tensor& index) {
   return out;
 }
 
+Tensor gelu(const Tensor& x, std::string_view approximate) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_text(approximate)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::gelu, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
 Tensor global_norm(Tensors xs) {
   Operands in(xs.size() + 0);
   for (const Tensor& t : xs) in.add(t);
   Tensor out;
   throw_if(dispatch::call(op::id::global_norm, in.data(), in.size(), nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor glu(const Tensor& x, int64_t axis) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::glu, in, 1, attrs, 1, &out, 1));
   return out;
 }
 
@@ -676,10 +808,58 @@ Tensor greater_equal(const Tensor& a, const Tensor& b) {
   return out;
 }
 
+Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& scale, const Tensor& bias,
+    double epsilon) {
+  TensorImpl* const in[] = {x.impl(), scale.impl(), bias.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(groups),
+      op::attr_real(epsilon)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::group_norm, in, 3, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor hard_sigmoid(const Tensor& x, double alpha, double beta) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(alpha),
+      op::attr_real(beta)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::hard_sigmoid, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor hard_swish(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::hard_swish, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor hard_tanh(const Tensor& x, double low, double high) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(low),
+      op::attr_real(high)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::hard_tanh, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
 Tensor heaviside(const Tensor& x, const Tensor& value) {
   TensorImpl* const in[] = {x.impl(), value.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::heaviside, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, std::string_view reduction) {
+  TensorImpl* const in[] = {x.impl(), target.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(delta),
+      op::attr_text(reduction)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::huber_loss, in, 2, attrs, 2, &out, 1));
   return out;
 }
 
@@ -696,6 +876,15 @@ Tensor index_add(const Tensor& x, const Tensor& index, const Tensor& updates, in
       op::attr_integer(axis)};
   Tensor out;
   throw_if(dispatch::call(op::id::index_add, in, 3, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor instance_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, double epsilon) {
+  TensorImpl* const in[] = {x.impl(), scale.impl(), bias.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(epsilon)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::instance_norm, in, 3, attrs, 1, &out, 1));
   return out;
 }
 
@@ -717,6 +906,51 @@ Tensor isnan(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::isnan, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor kl_div(const Tensor& x, const Tensor& target, bool log_target, std::string_view reduction) {
+  TensorImpl* const in[] = {x.impl(), target.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_flag(log_target),
+      op::attr_text(reduction)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::kl_div, in, 2, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor l1_loss(const Tensor& x, const Tensor& target, std::string_view reduction) {
+  TensorImpl* const in[] = {x.impl(), target.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_text(reduction)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::l1_loss, in, 2, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor layer_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, double epsilon) {
+  TensorImpl* const in[] = {x.impl(), scale.impl(), bias.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(epsilon)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::layer_norm, in, 3, attrs, 1, &out, 1));
+  return out;
+}
+
+LayerNormGradientResult layer_norm_gradient(const Tensor& dy, const Tensor& x, const Tensor& mean,
+    const Tensor& inverse_std, const Tensor& scale) {
+  TensorImpl* const in[] = {dy.impl(), x.impl(), mean.impl(), inverse_std.impl(), scale.impl()};
+  Tensor out[3];
+  throw_if(dispatch::call(op::id::layer_norm_gradient, in, 5, nullptr, 0, out, 3));
+  return {std::move(out[0]), std::move(out[1]), std::move(out[2])};
+}
+
+Tensor leaky_relu(const Tensor& x, double alpha) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(alpha)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::leaky_relu, in, 1, attrs, 1, &out, 1));
   return out;
 }
 
@@ -795,6 +1029,13 @@ Tensor log2(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::log2, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor log_sigmoid(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::log_sigmoid, in, 1, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -904,6 +1145,15 @@ Tensor max_pool(const Tensor& x, Integers kernel, Integers stride, Integers padd
   return out;
 }
 
+Tensor max_pool_gradient(const Tensor& dy, const Tensor& indices, const Shape& size) {
+  TensorImpl* const in[] = {dy.impl(), indices.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(size)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::max_pool_gradient, in, 2, attrs, 1, &out, 1));
+  return out;
+}
+
 Tensor maximum(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
@@ -958,6 +1208,13 @@ Tensor minimum(const Tensor& a, const Tensor& b) {
   return out;
 }
 
+Tensor mish(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::mish, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor moveaxis(const Tensor& x, Integers source, Integers destination) {
   TensorImpl* const in[] = {x.impl()};
   const oar_attr_t attrs[] = {
@@ -965,6 +1222,15 @@ Tensor moveaxis(const Tensor& x, Integers source, Integers destination) {
       {OAR_ATTR_INTS, 1, destination.size(), {.ints = destination.data()}}};
   Tensor out;
   throw_if(dispatch::call(op::id::moveaxis, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor mse_loss(const Tensor& x, const Tensor& target, std::string_view reduction) {
+  TensorImpl* const in[] = {x.impl(), target.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_text(reduction)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::mse_loss, in, 2, attrs, 1, &out, 1));
   return out;
 }
 
@@ -990,6 +1256,18 @@ Tensor negative(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::negative, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor nll_loss(const Tensor& x, const Tensor& labels, const Tensor& weight, int64_t axis,
+    int64_t ignore_index, std::string_view reduction) {
+  TensorImpl* const in[] = {x.impl(), labels.impl(), weight.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_integer(axis),
+      op::attr_integer(ignore_index),
+      op::attr_text(reduction)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::nll_loss, in, 3, attrs, 3, &out, 1));
   return out;
 }
 
@@ -1069,6 +1347,13 @@ Tensor power(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::power, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor prelu(const Tensor& x, const Tensor& slope) {
+  TensorImpl* const in[] = {x.impl(), slope.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::prelu, in, 2, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -1158,6 +1443,20 @@ Tensor relu(const Tensor& x) {
   return out;
 }
 
+Tensor relu6(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::relu6, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor relu_gradient(const Tensor& dy, const Tensor& y) {
+  TensorImpl* const in[] = {dy.impl(), y.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::relu_gradient, in, 2, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor remainder(const Tensor& a, const Tensor& b) {
   TensorImpl* const in[] = {a.impl(), b.impl()};
   Tensor out;
@@ -1182,6 +1481,23 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   Tensor out;
   throw_if(dispatch::call(op::id::reshape, in, 1, attrs, 1, &out, 1));
   return out;
+}
+
+Tensor rms_norm(const Tensor& x, const Tensor& scale, double epsilon) {
+  TensorImpl* const in[] = {x.impl(), scale.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(epsilon)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::rms_norm, in, 2, attrs, 1, &out, 1));
+  return out;
+}
+
+RmsNormGradientResult rms_norm_gradient(const Tensor& dy, const Tensor& x, const Tensor& inverse_rms,
+    const Tensor& scale) {
+  TensorImpl* const in[] = {dy.impl(), x.impl(), inverse_rms.impl(), scale.impl()};
+  Tensor out[2];
+  throw_if(dispatch::call(op::id::rms_norm_gradient, in, 4, nullptr, 0, out, 2));
+  return {std::move(out[0]), std::move(out[1])};
 }
 
 void rmsprop_update(const Tensor& parameter, const Tensor& gradient, const Tensor& mean_square,
@@ -1245,6 +1561,16 @@ Tensor search_sorted(const Tensor& sorted, const Tensor& values, std::string_vie
   return out;
 }
 
+Tensor selu(const Tensor& x, double alpha, double gamma) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(alpha),
+      op::attr_real(gamma)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::selu, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
 void sgd_update(const Tensor& parameter, const Tensor& gradient, const Tensor& rate,
     const Tensor& momentum, double beta, double weight_decay, bool nesterov, double dampening) {
   TensorImpl* const in[] = {parameter.impl(), gradient.impl(), momentum.impl(), rate.impl()};
@@ -1256,10 +1582,34 @@ void sgd_update(const Tensor& parameter, const Tensor& gradient, const Tensor& r
   throw_if(dispatch::call(op::id::sgd_update, in, 4, attrs, 4, nullptr, 0));
 }
 
+Tensor shrink(const Tensor& x, double bias, double lambd) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(bias),
+      op::attr_real(lambd)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::shrink, in, 1, attrs, 2, &out, 1));
+  return out;
+}
+
+Tensor sigmoid(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::sigmoid, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor sign(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::sign, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor silu(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::silu, in, 1, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -1288,12 +1638,38 @@ Tensor slice(const Tensor& x, const Shape& starts, const Shape& sizes, Integers 
   return out;
 }
 
+Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, double beta, std::string_view reduction) {
+  TensorImpl* const in[] = {x.impl(), target.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(beta),
+      op::attr_text(reduction)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::smooth_l1_loss, in, 2, attrs, 2, &out, 1));
+  return out;
+}
+
 Tensor softmax(const Tensor& x, int64_t axis) {
   TensorImpl* const in[] = {x.impl()};
   const oar_attr_t attrs[] = {
       op::attr_integer(axis)};
   Tensor out;
   throw_if(dispatch::call(op::id::softmax, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor softplus(const Tensor& x, double beta) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(beta)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::softplus, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor softsign(const Tensor& x) {
+  TensorImpl* const in[] = {x.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::softsign, in, 1, nullptr, 0, &out, 1));
   return out;
 }
 
@@ -1428,6 +1804,16 @@ Tensor tanh(const Tensor& x) {
   TensorImpl* const in[] = {x.impl()};
   Tensor out;
   throw_if(dispatch::call(op::id::tanh, in, 1, nullptr, 0, &out, 1));
+  return out;
+}
+
+Tensor thresholded_relu(const Tensor& x, double threshold, double value) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_real(threshold),
+      op::attr_real(value)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::thresholded_relu, in, 1, attrs, 2, &out, 1));
   return out;
 }
 

@@ -9,6 +9,8 @@ namespace acosh_ { extern const OpDef def; }
 namespace adagrad_update_ { extern const OpDef def; }
 namespace adam_update_ { extern const OpDef def; }
 namespace adamw_update_ { extern const OpDef def; }
+namespace adaptive_avg_pool_ { extern const OpDef def; }
+namespace adaptive_max_pool_ { extern const OpDef def; }
 namespace add_ { extern const OpDef def; }
 namespace all_ { extern const OpDef def; }
 namespace any_ { extern const OpDef def; }
@@ -22,11 +24,15 @@ namespace assign_ { extern const OpDef def; }
 namespace atan_ { extern const OpDef def; }
 namespace atan2_ { extern const OpDef def; }
 namespace atanh_ { extern const OpDef def; }
+namespace attention_ { extern const OpDef def; }
+namespace attention_gradient_ { extern const OpDef def; }
 namespace avg_pool_ { extern const OpDef def; }
 namespace avg_pool_gradient_ { extern const OpDef def; }
 namespace batch_norm_ { extern const OpDef def; }
 namespace batch_norm_gradient_ { extern const OpDef def; }
 namespace bernoulli_ { extern const OpDef def; }
+namespace binary_cross_entropy_ { extern const OpDef def; }
+namespace binary_cross_entropy_with_logits_ { extern const OpDef def; }
 namespace bincount_ { extern const OpDef def; }
 namespace bitwise_and_ { extern const OpDef def; }
 namespace bitwise_invert_ { extern const OpDef def; }
@@ -36,11 +42,13 @@ namespace bitwise_right_shift_ { extern const OpDef def; }
 namespace bitwise_xor_ { extern const OpDef def; }
 namespace cast_ { extern const OpDef def; }
 namespace ceil_ { extern const OpDef def; }
+namespace celu_ { extern const OpDef def; }
 namespace chunk_ { extern const OpDef def; }
 namespace clip_ { extern const OpDef def; }
 namespace concat_ { extern const OpDef def; }
 namespace conv_ { extern const OpDef def; }
 namespace conv_input_gradient_ { extern const OpDef def; }
+namespace conv_transpose_ { extern const OpDef def; }
 namespace conv_weight_gradient_ { extern const OpDef def; }
 namespace copy_ { extern const OpDef def; }
 namespace copysign_ { extern const OpDef def; }
@@ -48,6 +56,7 @@ namespace cos_ { extern const OpDef def; }
 namespace cosh_ { extern const OpDef def; }
 namespace count_nonzero_ { extern const OpDef def; }
 namespace cross_entropy_ { extern const OpDef def; }
+namespace cross_entropy_loss_ { extern const OpDef def; }
 namespace cumsum_ { extern const OpDef def; }
 namespace cumulative_max_ { extern const OpDef def; }
 namespace cumulative_product_ { extern const OpDef def; }
@@ -57,6 +66,8 @@ namespace digamma_ { extern const OpDef def; }
 namespace dim_value_ { extern const OpDef def; }
 namespace divide_ { extern const OpDef def; }
 namespace dropout_ { extern const OpDef def; }
+namespace elu_ { extern const OpDef def; }
+namespace embedding_ { extern const OpDef def; }
 namespace equal_ { extern const OpDef def; }
 namespace erf_ { extern const OpDef def; }
 namespace erf_inverse_ { extern const OpDef def; }
@@ -74,15 +85,28 @@ namespace full_ { extern const OpDef def; }
 namespace full_like_ { extern const OpDef def; }
 namespace gather_ { extern const OpDef def; }
 namespace gather_nd_ { extern const OpDef def; }
+namespace gelu_ { extern const OpDef def; }
 namespace global_norm_ { extern const OpDef def; }
+namespace glu_ { extern const OpDef def; }
 namespace greater_ { extern const OpDef def; }
 namespace greater_equal_ { extern const OpDef def; }
+namespace group_norm_ { extern const OpDef def; }
+namespace hard_sigmoid_ { extern const OpDef def; }
+namespace hard_swish_ { extern const OpDef def; }
+namespace hard_tanh_ { extern const OpDef def; }
 namespace heaviside_ { extern const OpDef def; }
+namespace huber_loss_ { extern const OpDef def; }
 namespace hypot_ { extern const OpDef def; }
 namespace index_add_ { extern const OpDef def; }
+namespace instance_norm_ { extern const OpDef def; }
 namespace isfinite_ { extern const OpDef def; }
 namespace isinf_ { extern const OpDef def; }
 namespace isnan_ { extern const OpDef def; }
+namespace kl_div_ { extern const OpDef def; }
+namespace l1_loss_ { extern const OpDef def; }
+namespace layer_norm_ { extern const OpDef def; }
+namespace layer_norm_gradient_ { extern const OpDef def; }
+namespace leaky_relu_ { extern const OpDef def; }
 namespace lerp_ { extern const OpDef def; }
 namespace less_ { extern const OpDef def; }
 namespace less_equal_ { extern const OpDef def; }
@@ -93,6 +117,7 @@ namespace log_ { extern const OpDef def; }
 namespace log10_ { extern const OpDef def; }
 namespace log1p_ { extern const OpDef def; }
 namespace log2_ { extern const OpDef def; }
+namespace log_sigmoid_ { extern const OpDef def; }
 namespace log_softmax_ { extern const OpDef def; }
 namespace logaddexp_ { extern const OpDef def; }
 namespace logical_and_ { extern const OpDef def; }
@@ -106,16 +131,20 @@ namespace matmul_ { extern const OpDef def; }
 namespace matrix_transpose_ { extern const OpDef def; }
 namespace max_ { extern const OpDef def; }
 namespace max_pool_ { extern const OpDef def; }
+namespace max_pool_gradient_ { extern const OpDef def; }
 namespace maximum_ { extern const OpDef def; }
 namespace mean_ { extern const OpDef def; }
 namespace median_ { extern const OpDef def; }
 namespace meshgrid_ { extern const OpDef def; }
 namespace min_ { extern const OpDef def; }
 namespace minimum_ { extern const OpDef def; }
+namespace mish_ { extern const OpDef def; }
 namespace moveaxis_ { extern const OpDef def; }
+namespace mse_loss_ { extern const OpDef def; }
 namespace multiply_ { extern const OpDef def; }
 namespace nan_to_num_ { extern const OpDef def; }
 namespace negative_ { extern const OpDef def; }
+namespace nll_loss_ { extern const OpDef def; }
 namespace nonzero_ { extern const OpDef def; }
 namespace not_equal_ { extern const OpDef def; }
 namespace one_hot_ { extern const OpDef def; }
@@ -125,6 +154,7 @@ namespace pad_edges_ { extern const OpDef def; }
 namespace permute_ { extern const OpDef def; }
 namespace polygamma_ { extern const OpDef def; }
 namespace power_ { extern const OpDef def; }
+namespace prelu_ { extern const OpDef def; }
 namespace product_ { extern const OpDef def; }
 namespace put_along_axis_ { extern const OpDef def; }
 namespace random_exponential_ { extern const OpDef def; }
@@ -134,9 +164,13 @@ namespace random_permutation_ { extern const OpDef def; }
 namespace random_uniform_ { extern const OpDef def; }
 namespace reciprocal_ { extern const OpDef def; }
 namespace relu_ { extern const OpDef def; }
+namespace relu6_ { extern const OpDef def; }
+namespace relu_gradient_ { extern const OpDef def; }
 namespace remainder_ { extern const OpDef def; }
 namespace repeat_ { extern const OpDef def; }
 namespace reshape_ { extern const OpDef def; }
+namespace rms_norm_ { extern const OpDef def; }
+namespace rms_norm_gradient_ { extern const OpDef def; }
 namespace rmsprop_update_ { extern const OpDef def; }
 namespace roll_ { extern const OpDef def; }
 namespace round_ { extern const OpDef def; }
@@ -144,12 +178,19 @@ namespace rsqrt_ { extern const OpDef def; }
 namespace scatter_add_ { extern const OpDef def; }
 namespace scatter_nd_ { extern const OpDef def; }
 namespace search_sorted_ { extern const OpDef def; }
+namespace selu_ { extern const OpDef def; }
 namespace sgd_update_ { extern const OpDef def; }
+namespace shrink_ { extern const OpDef def; }
+namespace sigmoid_ { extern const OpDef def; }
 namespace sign_ { extern const OpDef def; }
+namespace silu_ { extern const OpDef def; }
 namespace sin_ { extern const OpDef def; }
 namespace sinh_ { extern const OpDef def; }
 namespace slice_ { extern const OpDef def; }
+namespace smooth_l1_loss_ { extern const OpDef def; }
 namespace softmax_ { extern const OpDef def; }
+namespace softplus_ { extern const OpDef def; }
+namespace softsign_ { extern const OpDef def; }
 namespace sort_ { extern const OpDef def; }
 namespace split_ { extern const OpDef def; }
 namespace sqrt_ { extern const OpDef def; }
@@ -165,6 +206,7 @@ namespace take_ { extern const OpDef def; }
 namespace take_along_axis_ { extern const OpDef def; }
 namespace tan_ { extern const OpDef def; }
 namespace tanh_ { extern const OpDef def; }
+namespace thresholded_relu_ { extern const OpDef def; }
 namespace tile_ { extern const OpDef def; }
 namespace topk_ { extern const OpDef def; }
 namespace transfer_ { extern const OpDef def; }
@@ -189,6 +231,8 @@ std::span<const OpDef* const> builtin_ops() {
       &adagrad_update_::def,
       &adam_update_::def,
       &adamw_update_::def,
+      &adaptive_avg_pool_::def,
+      &adaptive_max_pool_::def,
       &add_::def,
       &all_::def,
       &any_::def,
@@ -202,11 +246,15 @@ std::span<const OpDef* const> builtin_ops() {
       &atan_::def,
       &atan2_::def,
       &atanh_::def,
+      &attention_::def,
+      &attention_gradient_::def,
       &avg_pool_::def,
       &avg_pool_gradient_::def,
       &batch_norm_::def,
       &batch_norm_gradient_::def,
       &bernoulli_::def,
+      &binary_cross_entropy_::def,
+      &binary_cross_entropy_with_logits_::def,
       &bincount_::def,
       &bitwise_and_::def,
       &bitwise_invert_::def,
@@ -216,11 +264,13 @@ std::span<const OpDef* const> builtin_ops() {
       &bitwise_xor_::def,
       &cast_::def,
       &ceil_::def,
+      &celu_::def,
       &chunk_::def,
       &clip_::def,
       &concat_::def,
       &conv_::def,
       &conv_input_gradient_::def,
+      &conv_transpose_::def,
       &conv_weight_gradient_::def,
       &copy_::def,
       &copysign_::def,
@@ -228,6 +278,7 @@ std::span<const OpDef* const> builtin_ops() {
       &cosh_::def,
       &count_nonzero_::def,
       &cross_entropy_::def,
+      &cross_entropy_loss_::def,
       &cumsum_::def,
       &cumulative_max_::def,
       &cumulative_product_::def,
@@ -237,6 +288,8 @@ std::span<const OpDef* const> builtin_ops() {
       &dim_value_::def,
       &divide_::def,
       &dropout_::def,
+      &elu_::def,
+      &embedding_::def,
       &equal_::def,
       &erf_::def,
       &erf_inverse_::def,
@@ -254,15 +307,28 @@ std::span<const OpDef* const> builtin_ops() {
       &full_like_::def,
       &gather_::def,
       &gather_nd_::def,
+      &gelu_::def,
       &global_norm_::def,
+      &glu_::def,
       &greater_::def,
       &greater_equal_::def,
+      &group_norm_::def,
+      &hard_sigmoid_::def,
+      &hard_swish_::def,
+      &hard_tanh_::def,
       &heaviside_::def,
+      &huber_loss_::def,
       &hypot_::def,
       &index_add_::def,
+      &instance_norm_::def,
       &isfinite_::def,
       &isinf_::def,
       &isnan_::def,
+      &kl_div_::def,
+      &l1_loss_::def,
+      &layer_norm_::def,
+      &layer_norm_gradient_::def,
+      &leaky_relu_::def,
       &lerp_::def,
       &less_::def,
       &less_equal_::def,
@@ -273,6 +339,7 @@ std::span<const OpDef* const> builtin_ops() {
       &log10_::def,
       &log1p_::def,
       &log2_::def,
+      &log_sigmoid_::def,
       &log_softmax_::def,
       &logaddexp_::def,
       &logical_and_::def,
@@ -286,16 +353,20 @@ std::span<const OpDef* const> builtin_ops() {
       &matrix_transpose_::def,
       &max_::def,
       &max_pool_::def,
+      &max_pool_gradient_::def,
       &maximum_::def,
       &mean_::def,
       &median_::def,
       &meshgrid_::def,
       &min_::def,
       &minimum_::def,
+      &mish_::def,
       &moveaxis_::def,
+      &mse_loss_::def,
       &multiply_::def,
       &nan_to_num_::def,
       &negative_::def,
+      &nll_loss_::def,
       &nonzero_::def,
       &not_equal_::def,
       &one_hot_::def,
@@ -305,6 +376,7 @@ std::span<const OpDef* const> builtin_ops() {
       &permute_::def,
       &polygamma_::def,
       &power_::def,
+      &prelu_::def,
       &product_::def,
       &put_along_axis_::def,
       &random_exponential_::def,
@@ -314,9 +386,13 @@ std::span<const OpDef* const> builtin_ops() {
       &random_uniform_::def,
       &reciprocal_::def,
       &relu_::def,
+      &relu6_::def,
+      &relu_gradient_::def,
       &remainder_::def,
       &repeat_::def,
       &reshape_::def,
+      &rms_norm_::def,
+      &rms_norm_gradient_::def,
       &rmsprop_update_::def,
       &roll_::def,
       &round_::def,
@@ -324,12 +400,19 @@ std::span<const OpDef* const> builtin_ops() {
       &scatter_add_::def,
       &scatter_nd_::def,
       &search_sorted_::def,
+      &selu_::def,
       &sgd_update_::def,
+      &shrink_::def,
+      &sigmoid_::def,
       &sign_::def,
+      &silu_::def,
       &sin_::def,
       &sinh_::def,
       &slice_::def,
+      &smooth_l1_loss_::def,
       &softmax_::def,
+      &softplus_::def,
+      &softsign_::def,
       &sort_::def,
       &split_::def,
       &sqrt_::def,
@@ -345,6 +428,7 @@ std::span<const OpDef* const> builtin_ops() {
       &take_along_axis_::def,
       &tan_::def,
       &tanh_::def,
+      &thresholded_relu_::def,
       &tile_::def,
       &topk_::def,
       &transfer_::def,
@@ -360,7 +444,7 @@ std::span<const OpDef* const> builtin_ops() {
       &where_::def,
       &windows_::def,
       nullptr};
-  return {kOps, 177};
+  return {kOps, 219};
 }
 
 }  // namespace oarlock::op

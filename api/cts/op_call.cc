@@ -262,6 +262,32 @@ void round_in_between(const Draw& draw, Oracle& oracle) {
     }
 }
 
+// x with every float moved by one unit of its dtype's rounding, up or down.
+Draw nudged(Draw draw) {
+  for (Operand& o : draw.inputs)
+    for (int64_t i = 0; o.present && !o.host && is_float(o.dtype) && i < o.count(); ++i) {
+      double x = get_number(o.bytes.data(), o.dtype, i), way = uint64_t(i) * 0x9E3779B97F4A7C15u >> 63 ? 1 : -1;
+      put_number(o.bytes.data(), o.dtype, i, x * (1 + way * epsilon(o.dtype)));
+    }
+  return draw;
+}
+
+// Where a composite answers small changes with large ones, its own rounding shows as much: that much of it is forgiven.
+void allow_for_condition(const Schema& schema, const Draw& draw, Oracle& oracle) {
+  std::vector<HostTensor> moved = right_answer(schema, nudged(draw));
+  for (size_t k = 0; k < moved.size() && k < oracle.scale.size(); ++k) {
+    HostTensor& s = oracle.scale[k];
+    if (!is_float(s.dtype) || !(moved[k].shape == s.shape) || moved[k].dtype != s.dtype) continue;
+    for (int64_t i = 0; i < s.count(); ++i) {
+      double by = std::fabs(get_number(moved[k].bytes.data(), s.dtype, i) -
+                            get_number(oracle.want[k].bytes.data(), s.dtype, i));
+      double scale = by / epsilon(s.dtype);
+      if (scale > std::fabs(get_number(s.bytes.data(), s.dtype, i)) && scale <= largest(s.dtype))
+        put_number(s.bytes.data(), s.dtype, i, scale);
+    }
+  }
+}
+
 }  // namespace
 
 Oracle oracle_of(const Schema& schema, const Draw& draw) {
@@ -271,7 +297,10 @@ Oracle oracle_of(const Schema& schema, const Draw& draw) {
     oracle.scale = right_answer(schema, absolute(schema, draw));
     if (oracle.scale.size() != oracle.want.size()) oracle.scale.clear();
   }
-  if (!schema.info.has_reference && !schema.info.is_view) round_in_between(draw, oracle);
+  if (!schema.info.has_reference && !schema.info.is_view) {
+    round_in_between(draw, oracle);
+    allow_for_condition(schema, draw, oracle);
+  }
   oracle.tolerance.ulps = schema.info.tolerance_ulps;
   oracle.tolerance.exact = schema.info.is_view;
   oracle.tolerance.reads = elements_read(schema, draw, oracle.want);

@@ -1,4 +1,4 @@
-// add, subtract, multiply, divide, maximum, negative and relu of f32 and f64 over dense blocks.
+// add, subtract, multiply, divide, maximum, negative, relu and its gradient, of f32 and f64 over dense blocks.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "arithmetic.cc"
 #include <hwy/foreach_target.h>
@@ -63,6 +63,12 @@ struct Relu {
     return hn::IfThenZeroElse(hn::Lt(a, hn::Zero(hn::DFromV<V>())), a);
   }
 };
+struct ReluGradient {  // NaN is not positive
+  template <class V>
+  HWY_INLINE V operator()(V dy, V out) const {
+    return hn::IfThenElseZero(hn::Gt(out, hn::Zero(hn::DFromV<V>())), dy);
+  }
+};
 
 template <class T, class F>
 void binary(const void* a, const void* b, const void*, void* out, int64_t n) {
@@ -82,6 +88,7 @@ void fill_real(Kernels* k, int dtype) {
   k->element[kMaximum][dtype] = binary<T, Maximum>;
   k->element[kNegative][dtype] = unary<T, Negative>;
   k->element[kRelu][dtype] = unary<T, Relu>;
+  k->element[kReluGradient][dtype] = binary<T, ReluGradient>;
 }
 }  // namespace
 

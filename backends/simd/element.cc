@@ -158,8 +158,9 @@ constexpr uint64_t kWhereTypes[] = {kBool, kAll};
 constexpr uint64_t kCastTypes[] = {kAll};
 
 constexpr Element kElements[] = {
-    {kAdd, 0},  {kSubtract, 0}, {kMultiply, 0}, {kDivide, 0}, {kMaximum, 0}, {kNegative, 0}, {kRelu, 0},  {kEqual, 0},
-    {kLess, 0}, {kExp, 0},      {kLog, 0},      {kSqrt, 0},   {kTanh, 0},    {kErf, 0},      {kWhere, 1},
+    {kAdd, 0},  {kSubtract, 0}, {kMultiply, 0}, {kDivide, 0},       {kMaximum, 0}, {kNegative, 0},
+    {kRelu, 0}, {kEqual, 0},    {kLess, 0},     {kExp, 0},          {kLog, 0},     {kSqrt, 0},
+    {kTanh, 0}, {kErf, 0},      {kWhere, 1},    {kReluGradient, 0},
 };
 
 constexpr oar_kernel_decl_t kDecls[] = {
@@ -170,6 +171,7 @@ constexpr oar_kernel_decl_t kDecls[] = {
     declare("maximum", kArithmetic, run_elements<2>, &kElements[kMaximum], kInplace0),
     declare("negative", kArithmetic, run_elements<1>, &kElements[kNegative], kInplace0),
     declare("relu", kArithmetic, run_elements<1>, &kElements[kRelu], kInplace0),
+    declare("relu_gradient", kFloats, run_elements<2>, &kElements[kReluGradient], kInplace0),
     declare("equal", kCompare, run_elements<2>, &kElements[kEqual]),
     declare("less", kCompare, run_elements<2>, &kElements[kLess]),
     declare("exp", kFloats, run_elements<1>, &kElements[kExp], kInplace0),

@@ -49,6 +49,7 @@ enum ElementOp : int {
   kTanh,
   kErf,
   kWhere,
+  kReluGradient,
   kElementOps
 };
 

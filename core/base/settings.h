@@ -24,6 +24,7 @@ namespace oarlock {
   X(host_memory_limit, integer, 0, "bytes that tensors on the host may take; 0: what the machine has")                 \
   X(cache_limit, integer, 1073741824, "bytes of unused memory kept per device for reuse")                              \
   X(sync_timeout_ms, integer, 60000, "how long a wait for a device may take before it is an error; 0: for ever")       \
+  X(deterministic, flag, 0, "use only kernels that declare the same bits every time; others count as refusing")          \
   X(warn_reference_us, integer, 1000, "warn once per signature when the reference kernel takes longer; 0: never")
 
 namespace setting {

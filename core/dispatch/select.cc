@@ -116,6 +116,8 @@ Verdict refuse(std::string why) { return {.reason = std::move(why)}; }
 Verdict check_masks(const Kernel& k, const Call& c, const Entry& e) {
   const oar_kernel_decl_t& d = *k.decl;
   int version = c.op.def->version;
+  if (setting::deterministic.load(std::memory_order_relaxed) && !(d.flags & OAR_KERNEL_DETERMINISTIC))
+    return refuse("it may give other bits from run to run, and the setting deterministic is on");
   if (version < int(d.op_min))
     return refuse("it has versions " + std::to_string(d.op_min) + " and up of this op, not " + std::to_string(version));
   if (version > int(d.op_max)) {  // fine while what is newer stands at its default

@@ -53,7 +53,8 @@ struct Input {
   const char* spec = nullptr;  // the shape string, "[..., M, K]"; "T+[...]": of T, but f32 for f16 and bf16
   int flags = 0;
   // Values of an integer input, documentation and test generator: "-V..V-1"; "-S[axis]..S[axis]-1", of the axis that an
-  // attribute names; "-S..S-1" of a pack S: column k holds places along axis k; "not 0".
+  // attribute names; "-S..S-1" of a pack S: column k holds places along axis k; "not 0", of integers; "positive",
+  // "not negative".
   const char* range = nullptr;
 };
 using Output = Input;

@@ -9,7 +9,7 @@ extern constinit const OpDef def = define({
     .source = "Duchi et al. 2011, Adaptive subgradient methods",
     .inputs = {{"parameter", "[*S]", mutated},
                {"gradient", "[*S]", constant},
-               {"sum", "M[*S]", mutated},
+               {"sum", "M[*S]", mutated, "not negative"},
                {"rate", "f64[]", host}},
     .types = {{"T", kFloat}, {"M", kFloat}},
     .attributes = {real("epsilon", 1e-10).at_least(0), real("weight_decay", 0).at_least(0)},

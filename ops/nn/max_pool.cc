@@ -45,13 +45,9 @@ namespace oarlock::op::max_pool_ {
 static constexpr WindowLists kLists{1, 2, 3};
 static void infer(InferCall& c) { infer_pooling(c, kLists, 0, c.attrs.flag(4)); }
 static void gradient(GradientCall& c) {
-  const Shape& x = c.in(0).shape();
-  Dim n = 1, results = 1;
-  for (Dim d : x) n = n * d;
-  for (Dim d : c.dout(0).shape()) results = results * d;
-  Tensor all = full({n + 1}, 0, c.dout(0).dtype());  // the last is for windows of padding alone
-  all = scatter_add(all, reshape(c.out(1), {results}), reshape(c.dout(0), {results}));
-  c.set(0, reshape(slice(all, {0}, {n}), x));
+  Shape size;
+  size.push(c.in(0).shape().begin() + 2, c.in(0).rank() - 2);
+  c.set(0, max_pool_gradient(c.dout(0), c.out(1), size));
 }
 template <class Acc>
 static void pool(KernelCall& c) {
@@ -61,16 +57,16 @@ static void pool(KernelCall& c) {
   for (int i = 0; i < axes; ++i) kernel[i] = c.attrs.at(0, i, 1);
   Windows w(x.shape + 2, kernel, out.shape + 2, axes, c.attrs, kLists);
   std::vector<Acc> from = dense<Acc>(x), best(size_t(count(out)), lowest<Acc>(dtype(x)));
-  std::vector<int64_t> index(best.size(), int64_t(from.size()));
+  std::vector<int64_t> index(best.size(), w.plane);
   int64_t planes = x.shape[0] * x.shape[1];
   for (int64_t p = 0; p < planes; ++p)
     for (int64_t t = 0; t < w.taps; ++t)
       for (int64_t i = 0; i < w.places; ++i) {
-        int64_t at = w.tap(t)[i] + p * w.plane;
-        if (w.tap(t)[i] < 0) continue;
-        Acc v = from[size_t(at)], &b = best[size_t(p * w.places + i)];
+        int64_t at = w.tap(t)[i];
+        if (at < 0) continue;
+        Acc v = from[size_t(at + p * w.plane)], &b = best[size_t(p * w.places + i)];
         int64_t& k = index[size_t(p * w.places + i)];
-        bool first = k == int64_t(from.size());
+        bool first = k == w.plane;
         if (!first && !(v > b || (v != v && b == b))) continue;
         b = v;
         k = at;

@@ -20,9 +20,6 @@ extern constinit const OpDef def = define({
 
 #include "rules.h"
 namespace oarlock::op::relu_ {
-static void gradient(GradientCall& c) {
-  Tensor zero = number(0, c.out(0));
-  c.set(0, where(less(zero, c.out(0)), c.dout(0), zero));
-}
+static void gradient(GradientCall& c) { c.set(0, relu_gradient(c.dout(0), c.out(0))); }
 static void decompose(RuleCall& c) { c.set(0, maximum(c.in(0), number(0, c.in(0)))); }
 }  // namespace oarlock::op::relu_

@@ -43,10 +43,14 @@ static inline oar_status_t OAR_CALL base_run(oar_pack_t* pack, const oar_kernel_
   return OAR_OK;
 }
 
+#ifndef BASE_FLAGS
+#define BASE_FLAGS OAR_KERNEL_DETERMINISTIC
+#endif
+
 /* The two tables of a pack whose one kernel is run_function. */
 #define BASE_PACK(run_function)                                                                                     \
   static const uint64_t base_f32[] = {OAR_BIT(OAR_DTYPE_F32)};                                                      \
-  static const oar_kernel_decl_t base_decl = OAR_KIT_KERNEL("tanh", 1, 1, OAR_KERNEL_DETERMINISTIC, 1000, base_f32, \
+  static const oar_kernel_decl_t base_decl = OAR_KIT_KERNEL("tanh", 1, 1, BASE_FLAGS, 1000, base_f32,               \
                                                             .check = base_check, .run = run_function);              \
   static const oar_kernel_decl_t* const base_decls[] = {&base_decl};                                                \
   static oar_status_t OAR_CALL base_declarations(oar_pack_t* pack, uint32_t* out_n,                                 \

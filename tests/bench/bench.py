@@ -3,10 +3,12 @@
 A program prints one JSON object a line: {"case": "eager add of 16", "value": 51.2, "unit": "ns"}, and where there are
 such "budget" (at most), "rival" and "rival_value". Each program runs three times and the best figure of each counts:
 machines are shared, and noise only adds. A rival is timed in the same process, or in turns with it where it is another
-library (torch_bench, built by `ninja torch_bench` where Debian's libtorch-dev is installed), so that the ratio means something.
+library (torch_bench, built by `ninja torch_bench` where Debian's libtorch-dev is installed; torch/loader.py, where
+OARLOCK_TORCH_PYTHON names a Python that has torch and torchvision), so that the ratio means something.
 """
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,9 +17,9 @@ PROGRAMS = Path(__file__).resolve().parents[2] / "build/tests/bench"
 RUNS = 3
 
 
-def figures(program):
+def figures(*command):
     """{case: figure} of one run."""
-    out = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=True).stdout
     return {figure["case"]: figure for figure in map(json.loads, filter(str.strip, out.splitlines()))}
 
 
@@ -33,16 +35,29 @@ def best_of(runs):
 
 def best(program):
     """The figures of a program; where torch's library has the same case, run in turns with it, as the rival."""
-    torch, ours, theirs = PROGRAMS / "torch_bench", [], []
+    rival, name, ours, theirs = rival_of(program), None, [], []
     for _ in range(RUNS):
         ours.append(figures(program))
-        if program.name == "eager_bench" and torch.exists():
-            theirs.append(figures(torch))
+        if rival:
+            name = rival[0]
+            theirs.append(figures(*rival[1]))
     all_figures = best_of(ours)
     for case, figure in (best_of(theirs) if theirs else {}).items():
         if case in all_figures:
-            all_figures[case].update(rival=f"libtorch {torch_version()}", rival_value=figure["value"])
+            all_figures[case].update(rival=name, rival_value=figure["value"])
     return all_figures.values()
+
+
+def rival_of(program):
+    """(name, command) of what does the same with another library, where that is installed."""
+    torch, python = PROGRAMS / "torch_bench", os.environ.get("OARLOCK_TORCH_PYTHON")
+    if program.name == "eager_bench" and torch.exists():
+        return f"libtorch {torch_version()}", [torch]
+    if program.name == "loader_bench" and python:
+        version = subprocess.run([python, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True,
+                                 check=True).stdout.strip()
+        return f"torch {version}", [python, Path(__file__).with_name("torch") / "loader.py"]
+    return None
 
 
 def torch_version():

@@ -39,7 +39,8 @@ OAR_EXPORT oar_status_t OAR_CALL oar_acosh(oar_tensor_t* x, oar_tensor_t** out_o
 
 /* One step of Adagrad: g = gradient + weight_decay * parameter; sum = sum + g * g; parameter -= rate * g /
  *   (sqrt(sum) + epsilon). Nothing is computed in less than f32.
- * parameter [*S] (mutated), gradient [*S] (constant), sum M[*S] (mutated), rate f64[] (host) -> nothing
+ * parameter [*S] (mutated), gradient [*S] (constant), sum M[*S] (mutated, values not negative), rate f64[] (host)
+ *   -> nothing
  * T: floats
  * M: floats */
 typedef struct oar_adagrad_update_options {
@@ -55,14 +56,15 @@ OAR_EXPORT oar_status_t OAR_CALL oar_adagrad_update(oar_tensor_t* parameter, oar
  *   beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + epsilon). With
  *   greatest, that keeps the greatest v so far and takes its place (AMSGrad). step counts from 1. The moments may
  *   have a wider dtype than the parameter; nothing is computed in less than f32.
- * parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
- *   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+ * parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated, values not
+ *   negative), greatest M[*S] (optional, mutated, values not negative), rate f64[] (host), step i64[] (host) ->
+ *   nothing
  * T: floats
  * M: floats */
 typedef struct oar_adam_update_options {
   uint32_t struct_size;
-  double beta1;                          /* number; at least 0; default 0.9 */
-  double beta2;                          /* number; at least 0; default 0.999 */
+  double beta1;                          /* number; 0 to 1; default 0.9 */
+  double beta2;                          /* number; 0 to 1; default 0.999 */
   double epsilon;                        /* number; at least 0; default 1e-08 */
   double weight_decay;                   /* number; at least 0; default 0 */
 } oar_adam_update_options_t;
@@ -76,14 +78,15 @@ OAR_EXPORT oar_status_t OAR_CALL oar_adam_update(oar_tensor_t* parameter, oar_te
  *   (1 - beta2^step)) + epsilon). With greatest, that keeps the greatest v so far and takes its place (AMSGrad).
  *   step counts from 1. The moments may have a wider dtype than the parameter; nothing is computed in less than
  *   f32.
- * parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
- *   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+ * parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated, values not
+ *   negative), greatest M[*S] (optional, mutated, values not negative), rate f64[] (host), step i64[] (host) ->
+ *   nothing
  * T: floats
  * M: floats */
 typedef struct oar_adamw_update_options {
   uint32_t struct_size;
-  double beta1;                          /* number; at least 0; default 0.9 */
-  double beta2;                          /* number; at least 0; default 0.999 */
+  double beta1;                          /* number; 0 to 1; default 0.9 */
+  double beta2;                          /* number; 0 to 1; default 0.999 */
   double epsilon;                        /* number; at least 0; default 1e-08 */
   double weight_decay;                   /* number; at least 0; default 0.01 */
 } oar_adamw_update_options_t;
@@ -91,6 +94,22 @@ typedef struct oar_adamw_update_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_adamw_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
     oar_tensor_t* first, oar_tensor_t* second, oar_tensor_t* rate, oar_tensor_t* step,
     oar_tensor_t* greatest, const oar_adamw_update_options_t* options);
+
+/* Means of windows that divide the axes behind [N, C] into size parts: window i of E over D elements is floor(i * D
+ *   / E) to ceil((i + 1) * D / E), without the end. Over nothing: 0.
+ * x [N, C, *D] -> out [N, C, *size]
+ * T: floats
+ * size: sizes */
+OAR_EXPORT oar_status_t OAR_CALL oar_adaptive_avg_pool(oar_tensor_t* x, const int64_t* size, size_t n_size,
+    oar_tensor_t** out_out);
+
+/* Greatest elements of windows that divide the axes behind [N, C] into size parts, as adaptive_avg_pool does. Of
+ *   nothing: -infinity. How elements that share a maximum share its gradient is not defined.
+ * x [N, C, *D] -> out [N, C, *size]
+ * T: floats
+ * size: sizes */
+OAR_EXPORT oar_status_t OAR_CALL oar_adaptive_max_pool(oar_tensor_t* x, const int64_t* size, size_t n_size,
+    oar_tensor_t** out_out);
 
 /* a + b. Integers wrap.
  * a [...], b [...] -> out [...]
@@ -202,6 +221,42 @@ OAR_EXPORT oar_status_t OAR_CALL oar_atan2(oar_tensor_t* a, oar_tensor_t* b, oar
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_atanh(oar_tensor_t* x, oar_tensor_t** out_out);
 
+/* softmax(q k^T * scale) v over the last two axes; the axes before them broadcast. scale: none is 1 / sqrt(E).
+ *   mask: true where a query may look, or numbers to add to the scores. causal: query i looks at keys 0 to i only.
+ *   A query that may look nowhere gets 0.
+ * q [..., L, E], k [..., S, E], v [..., S, F], mask M[..., L|1, S|1] (optional, constant) -> out [..., L, F],
+ *   log_sum T+[..., L] (hidden)
+ * T: floats
+ * M: bool and floats */
+typedef struct oar_attention_options {
+  uint32_t struct_size;
+  int32_t causal;                        /* true or false; default false */
+  double scale;                          /* number; may be none */
+  int32_t has_scale;
+} oar_attention_options_t;
+#define OAR_ATTENTION_OPTIONS_INIT { sizeof(oar_attention_options_t), 0, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_attention(oar_tensor_t* q, oar_tensor_t* k, oar_tensor_t* v,
+    oar_tensor_t* mask, const oar_attention_options_t* options, oar_tensor_t** out_out);
+
+/* The gradients of attention's result with respect to q, k and v, from its result y and log_sum, the logarithm of
+ *   the sum of exp(score) of each query, which is -infinity where it looks nowhere. The attributes are those of
+ *   attention.
+ * dy [..., L, F], q [..., L, E], k [..., S, E], v [..., S, F], y [..., L, F], log_sum T+[..., L], mask M[..., L|1,
+ *   S|1] (optional, constant) -> dq [..., L, E], dk [..., S, E], dv [..., S, F]
+ * T: floats
+ * M: bool and floats */
+typedef struct oar_attention_gradient_options {
+  uint32_t struct_size;
+  int32_t causal;                        /* true or false; default false */
+  double scale;                          /* number; may be none */
+  int32_t has_scale;
+} oar_attention_gradient_options_t;
+#define OAR_ATTENTION_GRADIENT_OPTIONS_INIT { sizeof(oar_attention_gradient_options_t), 0, 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_attention_gradient(oar_tensor_t* dy, oar_tensor_t* q, oar_tensor_t* k,
+    oar_tensor_t* v, oar_tensor_t* y, oar_tensor_t* log_sum, oar_tensor_t* mask,
+    const oar_attention_gradient_options_t* options, oar_tensor_t** out_dq, oar_tensor_t** out_dk,
+    oar_tensor_t** out_dv);
+
 /* Mean of each window that slides over the axes behind [N, C]. count_include_pad: over the elements and the
  *   padding, which is 0, else over the elements alone; what ceil_mode lets a window reach over the padding is never
  *   counted. A window without anything to count gives 0. The rest is as of max_pool.
@@ -294,6 +349,31 @@ typedef struct oar_bernoulli_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_bernoulli(oar_tensor_t* p, oar_tensor_t* seed,
     const oar_bernoulli_options_t* options, oar_tensor_t** out_out);
 
+/* -(target * log(x) + (1 - target) * log(1 - x)) of probabilities x, each logarithm at least -100; or their mean or
+ *   sum.
+ * x [*S], target [*S] -> out [*R]
+ * T: floats */
+typedef struct oar_binary_cross_entropy_options {
+  uint32_t struct_size;
+  oar_str_t reduction;                   /* one of mean, none, sum; default mean */
+} oar_binary_cross_entropy_options_t;
+#define OAR_BINARY_CROSS_ENTROPY_OPTIONS_INIT { sizeof(oar_binary_cross_entropy_options_t), OAR_STR("mean") }
+OAR_EXPORT oar_status_t OAR_CALL oar_binary_cross_entropy(oar_tensor_t* x, oar_tensor_t* target,
+    const oar_binary_cross_entropy_options_t* options, oar_tensor_t** out_out);
+
+/* binary_cross_entropy of sigmoid(x), exact far from 0 too; the losses of target 1 are multiplied by
+ *   positive_weight. Or their mean or sum.
+ * x [...], target [...], positive_weight [...] (optional, constant) -> out [*R]
+ * T: floats */
+typedef struct oar_binary_cross_entropy_with_logits_options {
+  uint32_t struct_size;
+  oar_str_t reduction;                   /* one of mean, none, sum; default mean */
+} oar_binary_cross_entropy_with_logits_options_t;
+#define OAR_BINARY_CROSS_ENTROPY_WITH_LOGITS_OPTIONS_INIT { sizeof(oar_binary_cross_entropy_with_logits_options_t), OAR_STR("mean") }
+OAR_EXPORT oar_status_t OAR_CALL oar_binary_cross_entropy_with_logits(oar_tensor_t* x, oar_tensor_t* target,
+    oar_tensor_t* positive_weight, const oar_binary_cross_entropy_with_logits_options_t* options,
+    oar_tensor_t** out_out);
+
 /* How often each number from 0 to length-1 is in index, or the sum of its weights. A number outside is an error.
  * index I[N] (constant, values 0..length-1), weights W[N] (optional) -> out dtype[length]
  * I: integers
@@ -350,6 +430,16 @@ OAR_EXPORT oar_status_t OAR_CALL oar_cast(oar_tensor_t* x, uint32_t dtype, oar_t
  * x [...] -> out [...]
  * T: integers and floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_ceil(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* x where it is positive, else alpha * (exp(x / alpha) - 1).
+ * x [...] -> out [...]
+ * T: floats */
+typedef struct oar_celu_options {
+  uint32_t struct_size;
+  double alpha;                          /* number; at least 1e-06; default 1 */
+} oar_celu_options_t;
+#define OAR_CELU_OPTIONS_INIT { sizeof(oar_celu_options_t), 1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_celu(oar_tensor_t* x, const oar_celu_options_t* options, oar_tensor_t** out_out);
 
 /* x cut along an axis into a number of equal parts. The parts share x's elements.
  * x [*_] -> parts [*_] ...
@@ -419,6 +509,26 @@ typedef struct oar_conv_input_gradient_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_conv_input_gradient(oar_tensor_t* dy, oar_tensor_t* w, const int64_t* size,
     size_t n_size, const oar_conv_input_gradient_options_t* options, oar_tensor_t** out_dx);
 
+/* Transposed convolution: the input gradient of a conv from O to C channels. Padding cuts off that much of the
+ *   result, output_padding adds to its end; it is less than stride or dilation. The rest is as of conv.
+ * x [N, C, *D], w [C, O/groups, *K], bias [O] (optional) -> out [N, O, *E]
+ * T: floats */
+typedef struct oar_conv_transpose_options {
+  uint32_t struct_size;
+  const int64_t* stride;                 /* integers; 1 to 2147483647; default 1 everywhere */
+  size_t n_stride;
+  const int64_t* padding;                /* integers; 0 to 2147483647; default 0 everywhere */
+  size_t n_padding;
+  const int64_t* dilation;               /* integers; 1 to 2147483647; default 1 everywhere */
+  size_t n_dilation;
+  int64_t groups;                        /* integer; at least 1; default 1 */
+  const int64_t* output_padding;         /* integers; 0 to 2147483647; default 0 everywhere */
+  size_t n_output_padding;
+} oar_conv_transpose_options_t;
+#define OAR_CONV_TRANSPOSE_OPTIONS_INIT { sizeof(oar_conv_transpose_options_t), NULL, 0, NULL, 0, NULL, 0, 1, NULL, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_conv_transpose(oar_tensor_t* x, oar_tensor_t* w, oar_tensor_t* bias,
+    const oar_conv_transpose_options_t* options, oar_tensor_t** out_out);
+
 /* The gradient of conv with respect to w, linear in dy and in x. size: of w behind [O, C/groups]. The other
  *   attributes are those of conv.
  * dy [N, O, *E], x [N, C, *D] -> dw [O, C/groups, *size]
@@ -478,6 +588,23 @@ OAR_EXPORT oar_status_t OAR_CALL oar_count_nonzero(oar_tensor_t* x, const oar_co
  * I: integers */
 OAR_EXPORT oar_status_t OAR_CALL oar_cross_entropy(oar_tensor_t* logits, oar_tensor_t* labels,
     oar_tensor_t** out_out);
+
+/* cross_entropy with its classes along axis, with weights of classes, smoothed labels, and labels to ignore.
+ *   label_smoothing s takes (1 - s) of the loss of the label and s of the mean of the losses of all classes. The
+ *   mean is over the weights of the labels that count; without any, NaN.
+ * logits [*S], labels I[*_] (constant, values 0..S[axis]-1), weight [C] (optional, constant) -> out [*R]
+ * T: floats
+ * I: integers */
+typedef struct oar_cross_entropy_loss_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+  int64_t ignore_index;                  /* integer; default -100 */
+  double label_smoothing;                /* number; 0 to 1; default 0 */
+  oar_str_t reduction;                   /* one of mean, none, sum; default mean */
+} oar_cross_entropy_loss_options_t;
+#define OAR_CROSS_ENTROPY_LOSS_OPTIONS_INIT { sizeof(oar_cross_entropy_loss_options_t), -1, -100, 0, OAR_STR("mean") }
+OAR_EXPORT oar_status_t OAR_CALL oar_cross_entropy_loss(oar_tensor_t* logits, oar_tensor_t* labels,
+    oar_tensor_t* weight, const oar_cross_entropy_loss_options_t* options, oar_tensor_t** out_out);
 
 /* Sums of the elements up to each along an axis; without its own, if exclusive; from the end, if reverse. Integers
  *   wrap.
@@ -575,6 +702,30 @@ typedef struct oar_dropout_options {
 #define OAR_DROPOUT_OPTIONS_INIT { sizeof(oar_dropout_options_t), 0.5 }
 OAR_EXPORT oar_status_t OAR_CALL oar_dropout(oar_tensor_t* x, oar_tensor_t* seed,
     const oar_dropout_options_t* options, oar_tensor_t** out_out);
+
+/* x where it is positive, else alpha * (exp(x) - 1). The gradient at 0 is alpha.
+ * x [...] -> out [...]
+ * T: floats */
+typedef struct oar_elu_options {
+  uint32_t struct_size;
+  double alpha;                          /* number; default 1 */
+} oar_elu_options_t;
+#define OAR_ELU_OPTIONS_INIT { sizeof(oar_elu_options_t), 1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_elu(oar_tensor_t* x, const oar_elu_options_t* options, oar_tensor_t** out_out);
+
+/* Rows of weight by their numbers, as gather. The row padding_index is read as zeros and gets no gradient; -1 is
+ *   the last, none is no such row.
+ * index I[*J] (constant, values -V..V-1), weight [V, *R] -> out [*J, *R]
+ * T: bool, integers, floats
+ * I: integers */
+typedef struct oar_embedding_options {
+  uint32_t struct_size;
+  int64_t padding_index;                 /* integer; may be none */
+  int32_t has_padding_index;
+} oar_embedding_options_t;
+#define OAR_EMBEDDING_OPTIONS_INIT { sizeof(oar_embedding_options_t), 0, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_embedding(oar_tensor_t* index, oar_tensor_t* weight,
+    const oar_embedding_options_t* options, oar_tensor_t** out_out);
 
 /* a == b, element by element. NaN equals nothing.
  * a [...], b [...] -> out bool[...]
@@ -696,11 +847,32 @@ OAR_EXPORT oar_status_t OAR_CALL oar_gather(oar_tensor_t* x, oar_tensor_t* index
  * I: integers */
 OAR_EXPORT oar_status_t OAR_CALL oar_gather_nd(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t** out_out);
 
+/* x * P(X <= x) of a normal X; or, if approximate is tanh, 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 *
+ *   x^3))).
+ * x [...] -> out [...]
+ * T: floats */
+typedef struct oar_gelu_options {
+  uint32_t struct_size;
+  oar_str_t approximate;                 /* one of none, tanh; default none */
+} oar_gelu_options_t;
+#define OAR_GELU_OPTIONS_INIT { sizeof(oar_gelu_options_t), OAR_STR("none") }
+OAR_EXPORT oar_status_t OAR_CALL oar_gelu(oar_tensor_t* x, const oar_gelu_options_t* options, oar_tensor_t** out_out);
+
 /* The euclidean norm of all elements of all operands together; f16 and bf16 are summed as f32. What clipping
  *   gradients needs.
  * xs [*_] ... -> out []
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_global_norm(oar_tensor_t* const* xs, size_t n_xs, oar_tensor_t** out_out);
+
+/* The first half of x along an axis, times the sigmoid of the second half.
+ * x [*S] -> out [*R]
+ * T: floats */
+typedef struct oar_glu_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+} oar_glu_options_t;
+#define OAR_GLU_OPTIONS_INIT { sizeof(oar_glu_options_t), -1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_glu(oar_tensor_t* x, const oar_glu_options_t* options, oar_tensor_t** out_out);
 
 /* a > b, element by element. False where either is NaN.
  * a [...], b [...] -> out bool[...]
@@ -712,10 +884,65 @@ OAR_EXPORT oar_status_t OAR_CALL oar_greater(oar_tensor_t* a, oar_tensor_t* b, o
  * T: integers and floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_greater_equal(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
 
+/* layer_norm over the channels of each group and all axes behind them, then scale and bias for each channel.
+ * x [N, C, *D], scale P[C] (optional), bias P[C] (optional) -> out [N, C, *D]
+ * T: floats
+ * P: floats
+ * groups: integer; at least 1 */
+typedef struct oar_group_norm_options {
+  uint32_t struct_size;
+  double epsilon;                        /* number; at least 0; default 1e-05 */
+} oar_group_norm_options_t;
+#define OAR_GROUP_NORM_OPTIONS_INIT { sizeof(oar_group_norm_options_t), 1e-05 }
+OAR_EXPORT oar_status_t OAR_CALL oar_group_norm(oar_tensor_t* x, int64_t groups, oar_tensor_t* scale,
+    oar_tensor_t* bias, const oar_group_norm_options_t* options, oar_tensor_t** out_out);
+
+/* alpha * x + beta, cut off below 0 and above 1, where the gradient is 0.
+ * x [...] -> out [...]
+ * T: floats */
+typedef struct oar_hard_sigmoid_options {
+  uint32_t struct_size;
+  double alpha;                          /* number; default 0.2 */
+  double beta;                           /* number; default 0.5 */
+} oar_hard_sigmoid_options_t;
+#define OAR_HARD_SIGMOID_OPTIONS_INIT { sizeof(oar_hard_sigmoid_options_t), 0.2, 0.5 }
+OAR_EXPORT oar_status_t OAR_CALL oar_hard_sigmoid(oar_tensor_t* x, const oar_hard_sigmoid_options_t* options,
+    oar_tensor_t** out_out);
+
+/* x * (x / 6 + 1 / 2), the second factor cut off below 0 and above 1.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_hard_swish(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* x, but low below it and high above; there the gradient is 0.
+ * x [...] -> out [...]
+ * T: floats */
+typedef struct oar_hard_tanh_options {
+  uint32_t struct_size;
+  double low;                            /* number; default -1 */
+  double high;                           /* number; default 1 */
+} oar_hard_tanh_options_t;
+#define OAR_HARD_TANH_OPTIONS_INIT { sizeof(oar_hard_tanh_options_t), -1, 1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_hard_tanh(oar_tensor_t* x, const oar_hard_tanh_options_t* options,
+    oar_tensor_t** out_out);
+
 /* 0 where x is negative, 1 where it is positive, value at 0; NaN stays.
  * x [...], value [...] -> out [...]
  * T: floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_heaviside(oar_tensor_t* x, oar_tensor_t* value, oar_tensor_t** out_out);
+
+/* For the difference d of x and target: d * d / 2 where |d| < delta, else delta * (|d| - delta / 2); or their mean
+ *   or sum.
+ * x [*S], target [*S] -> out [*R]
+ * T: floats */
+typedef struct oar_huber_loss_options {
+  uint32_t struct_size;
+  double delta;                          /* number; at least 0; default 1 */
+  oar_str_t reduction;                   /* one of mean, none, sum; default mean */
+} oar_huber_loss_options_t;
+#define OAR_HUBER_LOSS_OPTIONS_INIT { sizeof(oar_huber_loss_options_t), 1, OAR_STR("mean") }
+OAR_EXPORT oar_status_t OAR_CALL oar_huber_loss(oar_tensor_t* x, oar_tensor_t* target,
+    const oar_huber_loss_options_t* options, oar_tensor_t** out_out);
 
 /* sqrt(a*a + b*b) without overflow on the way; infinite where either is. The gradient at 0 is 0.
  * a [...], b [...] -> out [...]
@@ -735,6 +962,18 @@ typedef struct oar_index_add_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_index_add(oar_tensor_t* x, oar_tensor_t* index, oar_tensor_t* updates,
     const oar_index_add_options_t* options, oar_tensor_t** out_out);
 
+/* layer_norm over the axes behind [N, C], then scale and bias for each channel.
+ * x [N, C, *D], scale P[C] (optional), bias P[C] (optional) -> out [N, C, *D]
+ * T: floats
+ * P: floats */
+typedef struct oar_instance_norm_options {
+  uint32_t struct_size;
+  double epsilon;                        /* number; at least 0; default 1e-05 */
+} oar_instance_norm_options_t;
+#define OAR_INSTANCE_NORM_OPTIONS_INIT { sizeof(oar_instance_norm_options_t), 1e-05 }
+OAR_EXPORT oar_status_t OAR_CALL oar_instance_norm(oar_tensor_t* x, oar_tensor_t* scale, oar_tensor_t* bias,
+    const oar_instance_norm_options_t* options, oar_tensor_t** out_out);
+
 /* True where x is neither infinite nor NaN.
  * x [...] -> out bool[...]
  * T: integers and floats */
@@ -749,6 +988,65 @@ OAR_EXPORT oar_status_t OAR_CALL oar_isinf(oar_tensor_t* x, oar_tensor_t** out_o
  * x [...] -> out bool[...]
  * T: integers and floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_isnan(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* target * (log(target) - x) of probabilities target, 0 where target is 0, and of logarithms x; if log_target,
+ *   target is a logarithm too. Or their mean or sum, or (batchmean) their sum over the size of axis 0.
+ * x [*S], target [*S] -> out [*R]
+ * T: floats */
+typedef struct oar_kl_div_options {
+  uint32_t struct_size;
+  int32_t log_target;                    /* true or false; default false */
+  oar_str_t reduction;                   /* one of mean, none, sum, batchmean; default mean */
+} oar_kl_div_options_t;
+#define OAR_KL_DIV_OPTIONS_INIT { sizeof(oar_kl_div_options_t), 0, OAR_STR("mean") }
+OAR_EXPORT oar_status_t OAR_CALL oar_kl_div(oar_tensor_t* x, oar_tensor_t* target,
+    const oar_kl_div_options_t* options, oar_tensor_t** out_out);
+
+/* Absolute differences of x and target, or their mean or sum. The gradient where they are equal is 0.
+ * x [*S], target [*S] -> out [*R]
+ * T: floats */
+typedef struct oar_l1_loss_options {
+  uint32_t struct_size;
+  oar_str_t reduction;                   /* one of mean, none, sum; default mean */
+} oar_l1_loss_options_t;
+#define OAR_L1_LOSS_OPTIONS_INIT { sizeof(oar_l1_loss_options_t), OAR_STR("mean") }
+OAR_EXPORT oar_status_t OAR_CALL oar_l1_loss(oar_tensor_t* x, oar_tensor_t* target,
+    const oar_l1_loss_options_t* options, oar_tensor_t** out_out);
+
+/* (x - mean) / sqrt(variance + epsilon) * scale + bias over the last axis, with the variance over C; no scale is 1,
+ *   no bias 0. Computed in at least f32.
+ * x [*L, C], scale P[C] (optional), bias P[C] (optional) -> out [*L, C], mean T+[*L] (hidden), inverse_std T+[*L]
+ *   (hidden)
+ * T: floats
+ * P: floats */
+typedef struct oar_layer_norm_options {
+  uint32_t struct_size;
+  double epsilon;                        /* number; at least 0; default 1e-05 */
+} oar_layer_norm_options_t;
+#define OAR_LAYER_NORM_OPTIONS_INIT { sizeof(oar_layer_norm_options_t), 1e-05 }
+OAR_EXPORT oar_status_t OAR_CALL oar_layer_norm(oar_tensor_t* x, oar_tensor_t* scale, oar_tensor_t* bias,
+    const oar_layer_norm_options_t* options, oar_tensor_t** out_out);
+
+/* The gradients of layer_norm's result with respect to x, scale and bias, from the mean and the inverse deviation 1
+ *   / sqrt(variance + epsilon) that it used. Computed in at least f32.
+ * dy [*L, C], x [*L, C], mean T+[*L], inverse_std T+[*L], scale P[C] (optional) -> dx [*L, C], dscale T+[C], dbias
+ *   T+[C]
+ * T: floats
+ * P: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_layer_norm_gradient(oar_tensor_t* dy, oar_tensor_t* x, oar_tensor_t* mean,
+    oar_tensor_t* inverse_std, oar_tensor_t* scale, oar_tensor_t** out_dx, oar_tensor_t** out_dscale,
+    oar_tensor_t** out_dbias);
+
+/* x where it is positive, else alpha * x. The gradient at 0 is alpha.
+ * x [...] -> out [...]
+ * T: floats */
+typedef struct oar_leaky_relu_options {
+  uint32_t struct_size;
+  double alpha;                          /* number; default 0.01 */
+} oar_leaky_relu_options_t;
+#define OAR_LEAKY_RELU_OPTIONS_INIT { sizeof(oar_leaky_relu_options_t), 0.01 }
+OAR_EXPORT oar_status_t OAR_CALL oar_leaky_relu(oar_tensor_t* x, const oar_leaky_relu_options_t* options,
+    oar_tensor_t** out_out);
 
 /* From a, where weight is 0, to b, where it is 1, both exactly: a + weight * (b - a).
  * a [...], b [...], weight [...] -> out [...]
@@ -817,6 +1115,11 @@ OAR_EXPORT oar_status_t OAR_CALL oar_log1p(oar_tensor_t* x, oar_tensor_t** out_o
  * x [...] -> out [...]
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_log2(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* log(1 / (1 + exp(-x))), exact far from 0 too.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_log_sigmoid(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* Logarithm of softmax along an axis, computed without leaving the logarithm: x - max - log(sum(exp(x - max))).
  * x [*S] -> out [*S]
@@ -922,6 +1225,15 @@ typedef struct oar_max_pool_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_max_pool(oar_tensor_t* x, const int64_t* kernel, size_t n_kernel,
     const oar_max_pool_options_t* options, oar_tensor_t** out_out);
 
+/* The gradient of max_pool: what each window hands back goes to the place it took its value from. indices are
+ *   places in the window's plane of x, counted row-major; the number of elements in a plane stands for none. size:
+ *   of x behind [N, C].
+ * dy [N, C, *E], indices i64[N, C, *E] (constant, values 0..0) -> dx [N, C, *size]
+ * T: integers and floats
+ * size: sizes */
+OAR_EXPORT oar_status_t OAR_CALL oar_max_pool_gradient(oar_tensor_t* dy, oar_tensor_t* indices,
+    const int64_t* size, size_t n_size, oar_tensor_t** out_dx);
+
 /* The greater of a and b; NaN if either is. Where they are equal both get half of the gradient.
  * a [...], b [...] -> out [...]
  * T: integers and floats; mixed dtypes promote */
@@ -982,6 +1294,11 @@ OAR_EXPORT oar_status_t OAR_CALL oar_min(oar_tensor_t* x, const oar_min_options_
  * T: integers and floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_minimum(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
 
+/* x * tanh(log(1 + exp(x))).
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_mish(oar_tensor_t* x, oar_tensor_t** out_out);
+
 /* x with axes source[i] at places destination[i] of the result, the others in their order. Shares x's elements.
  * x [*S] -> out [*R]
  * T: any dtype
@@ -989,6 +1306,17 @@ OAR_EXPORT oar_status_t OAR_CALL oar_minimum(oar_tensor_t* a, oar_tensor_t* b, o
  * destination: axes */
 OAR_EXPORT oar_status_t OAR_CALL oar_moveaxis(oar_tensor_t* x, const int64_t* source, size_t n_source,
     const int64_t* destination, size_t n_destination, oar_tensor_t** out_out);
+
+/* Squares of the differences of x and target, or their mean or sum.
+ * x [*S], target [*S] -> out [*R]
+ * T: floats */
+typedef struct oar_mse_loss_options {
+  uint32_t struct_size;
+  oar_str_t reduction;                   /* one of mean, none, sum; default mean */
+} oar_mse_loss_options_t;
+#define OAR_MSE_LOSS_OPTIONS_INIT { sizeof(oar_mse_loss_options_t), OAR_STR("mean") }
+OAR_EXPORT oar_status_t OAR_CALL oar_mse_loss(oar_tensor_t* x, oar_tensor_t* target,
+    const oar_mse_loss_options_t* options, oar_tensor_t** out_out);
 
 /* a * b. Integers wrap.
  * a [...], b [...] -> out [...]
@@ -1015,6 +1343,22 @@ OAR_EXPORT oar_status_t OAR_CALL oar_nan_to_num(oar_tensor_t* x, const oar_nan_t
  * x [...] -> out [...]
  * T: integers and floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_negative(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* -x of the label of each row, times the weight of that class; x are logarithms of probabilities and axis is that
+ *   of the classes. 0 for the label ignore_index. The mean is over the weights of the labels that count; without
+ *   any, NaN.
+ * x [*S], labels I[*_] (constant, values 0..S[axis]-1), weight [C] (optional, constant) -> out [*R]
+ * T: floats
+ * I: integers */
+typedef struct oar_nll_loss_options {
+  uint32_t struct_size;
+  int64_t axis;                          /* axis; default -1 */
+  int64_t ignore_index;                  /* integer; default -100 */
+  oar_str_t reduction;                   /* one of mean, none, sum; default mean */
+} oar_nll_loss_options_t;
+#define OAR_NLL_LOSS_OPTIONS_INIT { sizeof(oar_nll_loss_options_t), -1, -100, OAR_STR("mean") }
+OAR_EXPORT oar_status_t OAR_CALL oar_nll_loss(oar_tensor_t* x, oar_tensor_t* labels, oar_tensor_t* weight,
+    const oar_nll_loss_options_t* options, oar_tensor_t** out_out);
 
 /* The places of the elements that are not 0 (NaN is not), a row for each, in row-major order.
  * x [*S] -> out i64[?N, #S]
@@ -1094,6 +1438,11 @@ OAR_EXPORT oar_status_t OAR_CALL oar_polygamma(oar_tensor_t* x, const oar_polyga
  * a [...], b [...] -> out [...]
  * T: integers and floats; mixed dtypes promote */
 OAR_EXPORT oar_status_t OAR_CALL oar_power(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out);
+
+/* x where it is positive, else slope * x. The gradient at 0 is that of slope * x.
+ * x [...], slope [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_prelu(oar_tensor_t* x, oar_tensor_t* slope, oar_tensor_t** out_out);
 
 /* Product over axes, in x's dtype: integers wrap. Over nothing: 1.
  * x [*S] -> out [*R]
@@ -1190,6 +1539,16 @@ OAR_EXPORT oar_status_t OAR_CALL oar_reciprocal(oar_tensor_t* x, oar_tensor_t** 
  * T: integers and floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_relu(oar_tensor_t* x, oar_tensor_t** out_out);
 
+/* x, but 0 below 0 and 6 above 6; there the gradient is 0.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_relu6(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* The gradient of relu by its result: dy where y is positive, else 0.
+ * dy [...], y [...] (constant) -> dx [...]
+ * T: integers and floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_relu_gradient(oar_tensor_t* dy, oar_tensor_t* y, oar_tensor_t** out_dx);
+
 /* What a / b rounded down leaves, with b's sign. An integer divided by 0 is an error; the lowest one by -1 leaves
  *   0. Floats by 0 give NaN.
  * a [...], b [...] (values not 0) -> out [...]
@@ -1216,17 +1575,37 @@ OAR_EXPORT oar_status_t OAR_CALL oar_repeat(oar_tensor_t* x, int64_t repeats, co
 OAR_EXPORT oar_status_t OAR_CALL oar_reshape(oar_tensor_t* x, const int64_t* shape, size_t n_shape,
     oar_tensor_t** out_out);
 
+/* x / sqrt(mean of x * x + epsilon) * scale over the last axis; no scale is 1. Computed in at least f32.
+ * x [*L, C], scale P[C] (optional) -> out [*L, C], inverse_rms T+[*L] (hidden)
+ * T: floats
+ * P: floats */
+typedef struct oar_rms_norm_options {
+  uint32_t struct_size;
+  double epsilon;                        /* number; at least 0; default 1e-05 */
+} oar_rms_norm_options_t;
+#define OAR_RMS_NORM_OPTIONS_INIT { sizeof(oar_rms_norm_options_t), 1e-05 }
+OAR_EXPORT oar_status_t OAR_CALL oar_rms_norm(oar_tensor_t* x, oar_tensor_t* scale,
+    const oar_rms_norm_options_t* options, oar_tensor_t** out_out);
+
+/* The gradients of rms_norm's result with respect to x and scale, from the 1 / sqrt(mean of x * x + epsilon) that
+ *   it used. Computed in at least f32.
+ * dy [*L, C], x [*L, C], inverse_rms T+[*L], scale P[C] (optional) -> dx [*L, C], dscale T+[C]
+ * T: floats
+ * P: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_rms_norm_gradient(oar_tensor_t* dy, oar_tensor_t* x,
+    oar_tensor_t* inverse_rms, oar_tensor_t* scale, oar_tensor_t** out_dx, oar_tensor_t** out_dscale);
+
 /* One step of RMSProp: g = gradient + weight_decay * parameter; mean_square = alpha * mean_square + (1 - alpha) * g
  *   * g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred); step = g /
  *   (sqrt(...) + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate
  *   * step. Nothing is computed in less than f32.
- * parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated), mean M[*S] (optional, mutated),
- *   momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
+ * parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated, values not negative), mean M[*S]
+ *   (optional, mutated), momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
  * T: floats
  * M: floats */
 typedef struct oar_rmsprop_update_options {
   uint32_t struct_size;
-  double alpha;                          /* number; at least 0; default 0.99 */
+  double alpha;                          /* number; 0 to 1; default 0.99 */
   double epsilon;                        /* number; at least 0; default 1e-08 */
   double weight_decay;                   /* number; at least 0; default 0 */
   double beta;                           /* number; at least 0; default 0.9 */
@@ -1289,6 +1668,17 @@ typedef struct oar_search_sorted_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_search_sorted(oar_tensor_t* sorted, oar_tensor_t* values,
     const oar_search_sorted_options_t* options, oar_tensor_t** out_out);
 
+/* gamma * x where x is positive, else gamma * alpha * (exp(x) - 1). The gradient at 0 is gamma * alpha.
+ * x [...] -> out [...]
+ * T: floats */
+typedef struct oar_selu_options {
+  uint32_t struct_size;
+  double alpha;                          /* number; default 1.6732632423543772 */
+  double gamma;                          /* number; default 1.0507009873554805 */
+} oar_selu_options_t;
+#define OAR_SELU_OPTIONS_INIT { sizeof(oar_selu_options_t), 1.6732632423543772, 1.0507009873554805 }
+OAR_EXPORT oar_status_t OAR_CALL oar_selu(oar_tensor_t* x, const oar_selu_options_t* options, oar_tensor_t** out_out);
+
 /* One step of stochastic gradient descent: g = gradient + weight_decay * parameter; with momentum, momentum = beta
  *   * momentum + (1 - dampening) * g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.
  * parameter [*S] (mutated), gradient [*S] (constant), momentum [*S] (optional, mutated), rate f64[] (host) ->
@@ -1305,10 +1695,32 @@ typedef struct oar_sgd_update_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_sgd_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
     oar_tensor_t* rate, oar_tensor_t* momentum, const oar_sgd_update_options_t* options);
 
+/* x + bias below -lambd, x - bias above lambd, else 0. NaN gives 0.
+ * x [...] -> out [...]
+ * T: floats */
+typedef struct oar_shrink_options {
+  uint32_t struct_size;
+  double bias;                           /* number; default 0 */
+  double lambd;                          /* number; at least 0; default 0.5 */
+} oar_shrink_options_t;
+#define OAR_SHRINK_OPTIONS_INIT { sizeof(oar_shrink_options_t), 0, 0.5 }
+OAR_EXPORT oar_status_t OAR_CALL oar_shrink(oar_tensor_t* x, const oar_shrink_options_t* options,
+    oar_tensor_t** out_out);
+
+/* 1 / (1 + exp(-x)).
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_sigmoid(oar_tensor_t* x, oar_tensor_t** out_out);
+
 /* -1 where x is negative, 1 where it is positive, 0 at 0; NaN stays.
  * x [...] -> out [...]
  * T: integers and floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_sign(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* x / (1 + exp(-x)), also called swish.
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_silu(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* Sine of x in radians; NaN at infinity.
  * x [...] -> out [...]
@@ -1335,6 +1747,19 @@ typedef struct oar_slice_options {
 OAR_EXPORT oar_status_t OAR_CALL oar_slice(oar_tensor_t* x, const int64_t* starts, size_t n_starts,
     const int64_t* sizes, size_t n_sizes, const oar_slice_options_t* options, oar_tensor_t** out_out);
 
+/* For the difference d of x and target: d * d / (2 * beta) where |d| < beta, else |d| - beta / 2; or their mean or
+ *   sum.
+ * x [*S], target [*S] -> out [*R]
+ * T: floats */
+typedef struct oar_smooth_l1_loss_options {
+  uint32_t struct_size;
+  double beta;                           /* number; at least 0; default 1 */
+  oar_str_t reduction;                   /* one of mean, none, sum; default mean */
+} oar_smooth_l1_loss_options_t;
+#define OAR_SMOOTH_L1_LOSS_OPTIONS_INIT { sizeof(oar_smooth_l1_loss_options_t), 1, OAR_STR("mean") }
+OAR_EXPORT oar_status_t OAR_CALL oar_smooth_l1_loss(oar_tensor_t* x, oar_tensor_t* target,
+    const oar_smooth_l1_loss_options_t* options, oar_tensor_t** out_out);
+
 /* exp(x) over its sum along an axis, computed from x minus its maximum. A row of -infinity alone gives NaN.
  * x [*S] -> out [*S]
  * T: floats */
@@ -1345,6 +1770,22 @@ typedef struct oar_softmax_options {
 #define OAR_SOFTMAX_OPTIONS_INIT { sizeof(oar_softmax_options_t), -1 }
 OAR_EXPORT oar_status_t OAR_CALL oar_softmax(oar_tensor_t* x, const oar_softmax_options_t* options,
     oar_tensor_t** out_out);
+
+/* log(1 + exp(beta * x)) / beta, exact far from 0 too.
+ * x [...] -> out [...]
+ * T: floats */
+typedef struct oar_softplus_options {
+  uint32_t struct_size;
+  double beta;                           /* number; at least 1e-06; default 1 */
+} oar_softplus_options_t;
+#define OAR_SOFTPLUS_OPTIONS_INIT { sizeof(oar_softplus_options_t), 1 }
+OAR_EXPORT oar_status_t OAR_CALL oar_softplus(oar_tensor_t* x, const oar_softplus_options_t* options,
+    oar_tensor_t** out_out);
+
+/* x / (1 + |x|).
+ * x [...] -> out [...]
+ * T: floats */
+OAR_EXPORT oar_status_t OAR_CALL oar_softsign(oar_tensor_t* x, oar_tensor_t** out_out);
 
 /* x sorted along an axis, and where each element was. Equal elements keep their order; NaN is the greatest.
  * x [*S] -> values [*S], indices i64[*S]
@@ -1488,6 +1929,18 @@ OAR_EXPORT oar_status_t OAR_CALL oar_tan(oar_tensor_t* x, oar_tensor_t** out_out
  * x [...] -> out [...]
  * T: floats */
 OAR_EXPORT oar_status_t OAR_CALL oar_tanh(oar_tensor_t* x, oar_tensor_t** out_out);
+
+/* x where it is above threshold, else value; there the gradient is 0. NaN stays.
+ * x [...] -> out [...]
+ * T: floats */
+typedef struct oar_thresholded_relu_options {
+  uint32_t struct_size;
+  double threshold;                      /* number; default 1 */
+  double value;                          /* number; default 0 */
+} oar_thresholded_relu_options_t;
+#define OAR_THRESHOLDED_RELU_OPTIONS_INIT { sizeof(oar_thresholded_relu_options_t), 1, 0 }
+OAR_EXPORT oar_status_t OAR_CALL oar_thresholded_relu(oar_tensor_t* x,
+    const oar_thresholded_relu_options_t* options, oar_tensor_t** out_out);
 
 /* x repeated side by side along each axis; repetitions are right-aligned with its shape, and either may be the
  *   longer.

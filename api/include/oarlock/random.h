@@ -40,4 +40,9 @@ OAR_EXPORT Generator& default_generator();
 // default_generator().set_seed(seed): with it a program's results are the same bits in every run.
 OAR_EXPORT void set_seed(uint64_t seed);
 
+// Only kernels that give the same bits every time are used from now on, in the whole process: the setting "deterministic",
+// OARLOCK_DETERMINISTIC. The library itself and the plugins that come with it have no others.
+OAR_EXPORT void set_deterministic(bool on);
+OAR_EXPORT bool deterministic();
+
 }  // namespace oarlock

@@ -88,6 +88,22 @@ oar_status_t OAR_CALL oar_adamw_update(oar_tensor_t* parameter, oar_tensor_t* gr
   return call(op::id::adamw_update, in, 7, attrs, 4, nullptr, 0);
 }
 
+oar_status_t OAR_CALL oar_adaptive_avg_pool(oar_tensor_t* x, const int64_t* size, size_t n_size,
+    oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {given(integers(size, n_size))};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::adaptive_avg_pool, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_adaptive_max_pool(oar_tensor_t* x, const int64_t* size, size_t n_size,
+    oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {given(integers(size, n_size))};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::adaptive_max_pool, in, 1, attrs, 1, out, 1);
+}
+
 oar_status_t OAR_CALL oar_add(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
@@ -186,6 +202,28 @@ oar_status_t OAR_CALL oar_atanh(oar_tensor_t* x, oar_tensor_t** out_out) {
   return call(op::id::atanh, in, 1, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_attention(oar_tensor_t* q, oar_tensor_t* k, oar_tensor_t* v,
+    oar_tensor_t* mask, const oar_attention_options_t* options, oar_tensor_t** out_out) {
+  oar_attention_options_t o = OAR_ATTENTION_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {q, k, v, mask};
+  const oar_attr_t attrs[] = {op::attr_flag(o.causal != 0), o.has_scale ? op::attr_real(o.scale) : op::attr_none(op::attr_real(o.scale).type)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::attention, in, 4, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_attention_gradient(oar_tensor_t* dy, oar_tensor_t* q, oar_tensor_t* k,
+    oar_tensor_t* v, oar_tensor_t* y, oar_tensor_t* log_sum, oar_tensor_t* mask,
+    const oar_attention_gradient_options_t* options, oar_tensor_t** out_dq, oar_tensor_t** out_dk,
+    oar_tensor_t** out_dv) {
+  oar_attention_gradient_options_t o = OAR_ATTENTION_GRADIENT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {dy, q, k, v, y, log_sum, mask};
+  const oar_attr_t attrs[] = {op::attr_flag(o.causal != 0), o.has_scale ? op::attr_real(o.scale) : op::attr_none(op::attr_real(o.scale).type)};
+  oar_tensor_t** const out[] = {out_dq, out_dk, out_dv};
+  return call(op::id::attention_gradient, in, 7, attrs, 2, out, 3);
+}
+
 oar_status_t OAR_CALL oar_avg_pool(oar_tensor_t* x, const int64_t* kernel, size_t n_kernel,
     const oar_avg_pool_options_t* options, oar_tensor_t** out_out) {
   oar_avg_pool_options_t o = OAR_AVG_POOL_OPTIONS_INIT;
@@ -238,6 +276,27 @@ oar_status_t OAR_CALL oar_bernoulli(oar_tensor_t* p, oar_tensor_t* seed,
   const oar_attr_t attrs[] = {c::dtype(o.dtype)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::bernoulli, in, 2, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_binary_cross_entropy(oar_tensor_t* x, oar_tensor_t* target,
+    const oar_binary_cross_entropy_options_t* options, oar_tensor_t** out_out) {
+  oar_binary_cross_entropy_options_t o = OAR_BINARY_CROSS_ENTROPY_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, target};
+  const oar_attr_t attrs[] = {c::text(o.reduction)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::binary_cross_entropy, in, 2, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_binary_cross_entropy_with_logits(oar_tensor_t* x, oar_tensor_t* target,
+    oar_tensor_t* positive_weight, const oar_binary_cross_entropy_with_logits_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_binary_cross_entropy_with_logits_options_t o = OAR_BINARY_CROSS_ENTROPY_WITH_LOGITS_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, target, positive_weight};
+  const oar_attr_t attrs[] = {c::text(o.reduction)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::binary_cross_entropy_with_logits, in, 3, attrs, 1, out, 1);
 }
 
 oar_status_t OAR_CALL oar_bincount(oar_tensor_t* index, int64_t length, oar_tensor_t* weights,
@@ -299,6 +358,15 @@ oar_status_t OAR_CALL oar_ceil(oar_tensor_t* x, oar_tensor_t** out_out) {
   return call(op::id::ceil, in, 1, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_celu(oar_tensor_t* x, const oar_celu_options_t* options, oar_tensor_t** out_out) {
+  oar_celu_options_t o = OAR_CELU_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_real(o.alpha)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::celu, in, 1, attrs, 1, out, 1);
+}
+
 oar_status_t OAR_CALL oar_chunk(oar_tensor_t* x, int64_t parts, const oar_chunk_options_t* options,
     oar_tensor_t** out_parts, size_t n_parts) {
   oar_chunk_options_t o = OAR_CHUNK_OPTIONS_INIT;
@@ -342,6 +410,16 @@ oar_status_t OAR_CALL oar_conv_input_gradient(oar_tensor_t* dy, oar_tensor_t* w,
   const oar_attr_t attrs[] = {given(integers(size, n_size)), integers(o.stride, o.n_stride), integers(o.padding, o.n_padding), integers(o.dilation, o.n_dilation), op::attr_integer(o.groups)};
   oar_tensor_t** const out[] = {out_dx};
   return call(op::id::conv_input_gradient, in, 2, attrs, 5, out, 1);
+}
+
+oar_status_t OAR_CALL oar_conv_transpose(oar_tensor_t* x, oar_tensor_t* w, oar_tensor_t* bias,
+    const oar_conv_transpose_options_t* options, oar_tensor_t** out_out) {
+  oar_conv_transpose_options_t o = OAR_CONV_TRANSPOSE_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, w, bias};
+  const oar_attr_t attrs[] = {integers(o.stride, o.n_stride), integers(o.padding, o.n_padding), integers(o.dilation, o.n_dilation), op::attr_integer(o.groups), integers(o.output_padding, o.n_output_padding)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::conv_transpose, in, 3, attrs, 5, out, 1);
 }
 
 oar_status_t OAR_CALL oar_conv_weight_gradient(oar_tensor_t* dy, oar_tensor_t* x, const int64_t* size,
@@ -393,6 +471,16 @@ oar_status_t OAR_CALL oar_cross_entropy(oar_tensor_t* logits, oar_tensor_t* labe
   oar_tensor_t* const in[] = {logits, labels};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::cross_entropy, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_cross_entropy_loss(oar_tensor_t* logits, oar_tensor_t* labels,
+    oar_tensor_t* weight, const oar_cross_entropy_loss_options_t* options, oar_tensor_t** out_out) {
+  oar_cross_entropy_loss_options_t o = OAR_CROSS_ENTROPY_LOSS_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {logits, labels, weight};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis), op::attr_integer(o.ignore_index), op::attr_real(o.label_smoothing), c::text(o.reduction)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::cross_entropy_loss, in, 3, attrs, 4, out, 1);
 }
 
 oar_status_t OAR_CALL oar_cumsum(oar_tensor_t* x, const oar_cumsum_options_t* options,
@@ -473,6 +561,25 @@ oar_status_t OAR_CALL oar_dropout(oar_tensor_t* x, oar_tensor_t* seed,
   const oar_attr_t attrs[] = {op::attr_real(o.rate)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::dropout, in, 2, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_elu(oar_tensor_t* x, const oar_elu_options_t* options, oar_tensor_t** out_out) {
+  oar_elu_options_t o = OAR_ELU_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_real(o.alpha)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::elu, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_embedding(oar_tensor_t* index, oar_tensor_t* weight,
+    const oar_embedding_options_t* options, oar_tensor_t** out_out) {
+  oar_embedding_options_t o = OAR_EMBEDDING_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {index, weight};
+  const oar_attr_t attrs[] = {o.has_padding_index ? op::attr_integer(o.padding_index) : op::attr_none(op::attr_integer(o.padding_index).type)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::embedding, in, 2, attrs, 1, out, 1);
 }
 
 oar_status_t OAR_CALL oar_equal(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
@@ -592,9 +699,27 @@ oar_status_t OAR_CALL oar_gather_nd(oar_tensor_t* x, oar_tensor_t* index, oar_te
   return call(op::id::gather_nd, in, 2, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_gelu(oar_tensor_t* x, const oar_gelu_options_t* options, oar_tensor_t** out_out) {
+  oar_gelu_options_t o = OAR_GELU_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {c::text(o.approximate)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::gelu, in, 1, attrs, 1, out, 1);
+}
+
 oar_status_t OAR_CALL oar_global_norm(oar_tensor_t* const* xs, size_t n_xs, oar_tensor_t** out_out) {
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::global_norm, xs, n_xs, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_glu(oar_tensor_t* x, const oar_glu_options_t* options, oar_tensor_t** out_out) {
+  oar_glu_options_t o = OAR_GLU_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::glu, in, 1, attrs, 1, out, 1);
 }
 
 oar_status_t OAR_CALL oar_greater(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
@@ -609,10 +734,56 @@ oar_status_t OAR_CALL oar_greater_equal(oar_tensor_t* a, oar_tensor_t* b, oar_te
   return call(op::id::greater_equal, in, 2, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_group_norm(oar_tensor_t* x, int64_t groups, oar_tensor_t* scale,
+    oar_tensor_t* bias, const oar_group_norm_options_t* options, oar_tensor_t** out_out) {
+  oar_group_norm_options_t o = OAR_GROUP_NORM_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, scale, bias};
+  const oar_attr_t attrs[] = {op::attr_integer(groups), op::attr_real(o.epsilon)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::group_norm, in, 3, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_hard_sigmoid(oar_tensor_t* x, const oar_hard_sigmoid_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_hard_sigmoid_options_t o = OAR_HARD_SIGMOID_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_real(o.alpha), op::attr_real(o.beta)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::hard_sigmoid, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_hard_swish(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::hard_swish, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_hard_tanh(oar_tensor_t* x, const oar_hard_tanh_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_hard_tanh_options_t o = OAR_HARD_TANH_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_real(o.low), op::attr_real(o.high)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::hard_tanh, in, 1, attrs, 2, out, 1);
+}
+
 oar_status_t OAR_CALL oar_heaviside(oar_tensor_t* x, oar_tensor_t* value, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x, value};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::heaviside, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_huber_loss(oar_tensor_t* x, oar_tensor_t* target,
+    const oar_huber_loss_options_t* options, oar_tensor_t** out_out) {
+  oar_huber_loss_options_t o = OAR_HUBER_LOSS_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, target};
+  const oar_attr_t attrs[] = {op::attr_real(o.delta), c::text(o.reduction)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::huber_loss, in, 2, attrs, 2, out, 1);
 }
 
 oar_status_t OAR_CALL oar_hypot(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
@@ -631,6 +802,16 @@ oar_status_t OAR_CALL oar_index_add(oar_tensor_t* x, oar_tensor_t* index, oar_te
   return call(op::id::index_add, in, 3, attrs, 1, out, 1);
 }
 
+oar_status_t OAR_CALL oar_instance_norm(oar_tensor_t* x, oar_tensor_t* scale, oar_tensor_t* bias,
+    const oar_instance_norm_options_t* options, oar_tensor_t** out_out) {
+  oar_instance_norm_options_t o = OAR_INSTANCE_NORM_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, scale, bias};
+  const oar_attr_t attrs[] = {op::attr_real(o.epsilon)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::instance_norm, in, 3, attrs, 1, out, 1);
+}
+
 oar_status_t OAR_CALL oar_isfinite(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
@@ -647,6 +828,54 @@ oar_status_t OAR_CALL oar_isnan(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::isnan, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_kl_div(oar_tensor_t* x, oar_tensor_t* target,
+    const oar_kl_div_options_t* options, oar_tensor_t** out_out) {
+  oar_kl_div_options_t o = OAR_KL_DIV_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, target};
+  const oar_attr_t attrs[] = {op::attr_flag(o.log_target != 0), c::text(o.reduction)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::kl_div, in, 2, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_l1_loss(oar_tensor_t* x, oar_tensor_t* target,
+    const oar_l1_loss_options_t* options, oar_tensor_t** out_out) {
+  oar_l1_loss_options_t o = OAR_L1_LOSS_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, target};
+  const oar_attr_t attrs[] = {c::text(o.reduction)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::l1_loss, in, 2, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_layer_norm(oar_tensor_t* x, oar_tensor_t* scale, oar_tensor_t* bias,
+    const oar_layer_norm_options_t* options, oar_tensor_t** out_out) {
+  oar_layer_norm_options_t o = OAR_LAYER_NORM_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, scale, bias};
+  const oar_attr_t attrs[] = {op::attr_real(o.epsilon)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::layer_norm, in, 3, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_layer_norm_gradient(oar_tensor_t* dy, oar_tensor_t* x, oar_tensor_t* mean,
+    oar_tensor_t* inverse_std, oar_tensor_t* scale, oar_tensor_t** out_dx, oar_tensor_t** out_dscale,
+    oar_tensor_t** out_dbias) {
+  oar_tensor_t* const in[] = {dy, x, mean, inverse_std, scale};
+  oar_tensor_t** const out[] = {out_dx, out_dscale, out_dbias};
+  return call(op::id::layer_norm_gradient, in, 5, nullptr, 0, out, 3);
+}
+
+oar_status_t OAR_CALL oar_leaky_relu(oar_tensor_t* x, const oar_leaky_relu_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_leaky_relu_options_t o = OAR_LEAKY_RELU_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_real(o.alpha)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::leaky_relu, in, 1, attrs, 1, out, 1);
 }
 
 oar_status_t OAR_CALL oar_lerp(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t* weight,
@@ -715,6 +944,12 @@ oar_status_t OAR_CALL oar_log2(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::log2, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_log_sigmoid(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::log_sigmoid, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_log_softmax(oar_tensor_t* x, const oar_log_softmax_options_t* options,
@@ -811,6 +1046,14 @@ oar_status_t OAR_CALL oar_max_pool(oar_tensor_t* x, const int64_t* kernel, size_
   return call(op::id::max_pool, in, 1, attrs, 5, out, 1);
 }
 
+oar_status_t OAR_CALL oar_max_pool_gradient(oar_tensor_t* dy, oar_tensor_t* indices,
+    const int64_t* size, size_t n_size, oar_tensor_t** out_dx) {
+  oar_tensor_t* const in[] = {dy, indices};
+  const oar_attr_t attrs[] = {given(integers(size, n_size))};
+  oar_tensor_t** const out[] = {out_dx};
+  return call(op::id::max_pool_gradient, in, 2, attrs, 1, out, 1);
+}
+
 oar_status_t OAR_CALL oar_maximum(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
@@ -859,12 +1102,28 @@ oar_status_t OAR_CALL oar_minimum(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t
   return call(op::id::minimum, in, 2, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_mish(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::mish, in, 1, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_moveaxis(oar_tensor_t* x, const int64_t* source, size_t n_source,
     const int64_t* destination, size_t n_destination, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   const oar_attr_t attrs[] = {given(integers(source, n_source)), given(integers(destination, n_destination))};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::moveaxis, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_mse_loss(oar_tensor_t* x, oar_tensor_t* target,
+    const oar_mse_loss_options_t* options, oar_tensor_t** out_out) {
+  oar_mse_loss_options_t o = OAR_MSE_LOSS_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, target};
+  const oar_attr_t attrs[] = {c::text(o.reduction)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::mse_loss, in, 2, attrs, 1, out, 1);
 }
 
 oar_status_t OAR_CALL oar_multiply(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
@@ -887,6 +1146,16 @@ oar_status_t OAR_CALL oar_negative(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::negative, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_nll_loss(oar_tensor_t* x, oar_tensor_t* labels, oar_tensor_t* weight,
+    const oar_nll_loss_options_t* options, oar_tensor_t** out_out) {
+  oar_nll_loss_options_t o = OAR_NLL_LOSS_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, labels, weight};
+  const oar_attr_t attrs[] = {op::attr_integer(o.axis), op::attr_integer(o.ignore_index), c::text(o.reduction)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::nll_loss, in, 3, attrs, 3, out, 1);
 }
 
 oar_status_t OAR_CALL oar_nonzero(oar_tensor_t* x, oar_tensor_t** out_out) {
@@ -959,6 +1228,12 @@ oar_status_t OAR_CALL oar_power(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t**
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::power, in, 2, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_prelu(oar_tensor_t* x, oar_tensor_t* slope, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x, slope};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::prelu, in, 2, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_product(oar_tensor_t* x, const oar_product_options_t* options,
@@ -1040,6 +1315,18 @@ oar_status_t OAR_CALL oar_relu(oar_tensor_t* x, oar_tensor_t** out_out) {
   return call(op::id::relu, in, 1, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_relu6(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::relu6, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_relu_gradient(oar_tensor_t* dy, oar_tensor_t* y, oar_tensor_t** out_dx) {
+  oar_tensor_t* const in[] = {dy, y};
+  oar_tensor_t** const out[] = {out_dx};
+  return call(op::id::relu_gradient, in, 2, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_remainder(oar_tensor_t* a, oar_tensor_t* b, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {a, b};
   oar_tensor_t** const out[] = {out_out};
@@ -1062,6 +1349,23 @@ oar_status_t OAR_CALL oar_reshape(oar_tensor_t* x, const int64_t* shape, size_t 
   const oar_attr_t attrs[] = {given(integers(shape, n_shape))};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::reshape, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_rms_norm(oar_tensor_t* x, oar_tensor_t* scale,
+    const oar_rms_norm_options_t* options, oar_tensor_t** out_out) {
+  oar_rms_norm_options_t o = OAR_RMS_NORM_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, scale};
+  const oar_attr_t attrs[] = {op::attr_real(o.epsilon)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::rms_norm, in, 2, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_rms_norm_gradient(oar_tensor_t* dy, oar_tensor_t* x,
+    oar_tensor_t* inverse_rms, oar_tensor_t* scale, oar_tensor_t** out_dx, oar_tensor_t** out_dscale) {
+  oar_tensor_t* const in[] = {dy, x, inverse_rms, scale};
+  oar_tensor_t** const out[] = {out_dx, out_dscale};
+  return call(op::id::rms_norm_gradient, in, 4, nullptr, 0, out, 2);
 }
 
 oar_status_t OAR_CALL oar_rmsprop_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
@@ -1121,6 +1425,15 @@ oar_status_t OAR_CALL oar_search_sorted(oar_tensor_t* sorted, oar_tensor_t* valu
   return call(op::id::search_sorted, in, 2, attrs, 1, out, 1);
 }
 
+oar_status_t OAR_CALL oar_selu(oar_tensor_t* x, const oar_selu_options_t* options, oar_tensor_t** out_out) {
+  oar_selu_options_t o = OAR_SELU_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_real(o.alpha), op::attr_real(o.gamma)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::selu, in, 1, attrs, 2, out, 1);
+}
+
 oar_status_t OAR_CALL oar_sgd_update(oar_tensor_t* parameter, oar_tensor_t* gradient,
     oar_tensor_t* rate, oar_tensor_t* momentum, const oar_sgd_update_options_t* options) {
   oar_sgd_update_options_t o = OAR_SGD_UPDATE_OPTIONS_INIT;
@@ -1130,10 +1443,32 @@ oar_status_t OAR_CALL oar_sgd_update(oar_tensor_t* parameter, oar_tensor_t* grad
   return call(op::id::sgd_update, in, 4, attrs, 4, nullptr, 0);
 }
 
+oar_status_t OAR_CALL oar_shrink(oar_tensor_t* x, const oar_shrink_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_shrink_options_t o = OAR_SHRINK_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_real(o.bias), op::attr_real(o.lambd)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::shrink, in, 1, attrs, 2, out, 1);
+}
+
+oar_status_t OAR_CALL oar_sigmoid(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::sigmoid, in, 1, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_sign(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::sign, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_silu(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::silu, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_sin(oar_tensor_t* x, oar_tensor_t** out_out) {
@@ -1158,6 +1493,16 @@ oar_status_t OAR_CALL oar_slice(oar_tensor_t* x, const int64_t* starts, size_t n
   return call(op::id::slice, in, 1, attrs, 3, out, 1);
 }
 
+oar_status_t OAR_CALL oar_smooth_l1_loss(oar_tensor_t* x, oar_tensor_t* target,
+    const oar_smooth_l1_loss_options_t* options, oar_tensor_t** out_out) {
+  oar_smooth_l1_loss_options_t o = OAR_SMOOTH_L1_LOSS_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x, target};
+  const oar_attr_t attrs[] = {op::attr_real(o.beta), c::text(o.reduction)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::smooth_l1_loss, in, 2, attrs, 2, out, 1);
+}
+
 oar_status_t OAR_CALL oar_softmax(oar_tensor_t* x, const oar_softmax_options_t* options,
     oar_tensor_t** out_out) {
   oar_softmax_options_t o = OAR_SOFTMAX_OPTIONS_INIT;
@@ -1166,6 +1511,22 @@ oar_status_t OAR_CALL oar_softmax(oar_tensor_t* x, const oar_softmax_options_t* 
   const oar_attr_t attrs[] = {op::attr_integer(o.axis)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::softmax, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_softplus(oar_tensor_t* x, const oar_softplus_options_t* options,
+    oar_tensor_t** out_out) {
+  oar_softplus_options_t o = OAR_SOFTPLUS_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_real(o.beta)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::softplus, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_softsign(oar_tensor_t* x, oar_tensor_t** out_out) {
+  oar_tensor_t* const in[] = {x};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::softsign, in, 1, nullptr, 0, out, 1);
 }
 
 oar_status_t OAR_CALL oar_sort(oar_tensor_t* x, const oar_sort_options_t* options,
@@ -1289,6 +1650,16 @@ oar_status_t OAR_CALL oar_tanh(oar_tensor_t* x, oar_tensor_t** out_out) {
   oar_tensor_t* const in[] = {x};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::tanh, in, 1, nullptr, 0, out, 1);
+}
+
+oar_status_t OAR_CALL oar_thresholded_relu(oar_tensor_t* x,
+    const oar_thresholded_relu_options_t* options, oar_tensor_t** out_out) {
+  oar_thresholded_relu_options_t o = OAR_THRESHOLDED_RELU_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {op::attr_real(o.threshold), op::attr_real(o.value)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::thresholded_relu, in, 1, attrs, 2, out, 1);
 }
 
 oar_status_t OAR_CALL oar_tile(oar_tensor_t* x, const int64_t* repetitions, size_t n_repetitions,

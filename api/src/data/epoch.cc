@@ -2,6 +2,7 @@
 
 #include <omp.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -32,7 +33,12 @@ namespace {
 }  // namespace
 
 Epoch::Epoch(const EpochSource& source, Batches batches, int64_t epoch, int64_t first_batch)
-    : source_(source), batches_(std::move(batches)), epoch_(epoch), taken_(first_batch), given_(first_batch) {
+    : source_(source),
+      batches_(std::move(batches)),
+      epoch_(epoch),
+      taken_(first_batch),
+      given_(first_batch),
+      process_(::getpid()) {
   if (source_.stream) {
     end_ = std::numeric_limits<int64_t>::max();
     stream_ = source_.stream->open(epoch);
@@ -73,7 +79,13 @@ Epoch::~Epoch() {
   for (std::thread& t : workers_) t.join();
 }
 
+bool Epoch::forked() const { return !workers_.empty() && ::getpid() != process_; }
+
 std::optional<Batch> Epoch::next() {
+  if (forked())
+    throw Error(Code::unsupported,
+                "DataLoader: this process was forked in the middle of an epoch, and its workers stayed in the parent. "
+                "Make the loader in the child, or start processes by exec.");
   Slot slot;
   if (workers_.empty()) {
     if (given_ == end_) return std::nullopt;

@@ -1,6 +1,8 @@
 // One epoch of a loader, from some batch on: makes batches on worker threads, or on the caller's, and hands them out in
 // order.
 #pragma once
+#include <sys/types.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <exception>
@@ -30,6 +32,8 @@ class Epoch {
   Epoch(const EpochSource& source, Batches batches, int64_t epoch, int64_t first_batch);
   ~Epoch();
   std::optional<Batch> next();
+  // In a child of fork(): the workers stayed in the parent, perhaps with a lock held.
+  bool forked() const;
 
  private:
   struct Slot {
@@ -65,6 +69,16 @@ class Epoch {
   int64_t read_ = 0;  // samples
 
   std::vector<std::thread> workers_;
+  pid_t process_;
 };
+
+// A child of fork() leaves the epoch where it lies: there is nothing to join, and destroying what a lost thread waits on
+// would wait for it.
+struct EpochEnd {
+  void operator()(Epoch* e) const {
+    if (!e->forked()) delete e;
+  }
+};
+using EpochPtr = std::unique_ptr<Epoch, EpochEnd>;
 
 }  // namespace oarlock::data

@@ -6,9 +6,10 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
+
+#include "api/src/save/atomic_file.h"
 
 namespace oarlock::data {
 namespace {
@@ -61,30 +62,9 @@ std::string read_file(const char* who, const std::string& path) {
 }
 
 void write_file(const char* who, const std::string& path, std::string_view bytes) {
-  static std::atomic<unsigned> number{0};
-  std::string beside = path + ".part" + std::to_string(::getpid()) + "-" + std::to_string(number++);
-  {
-    Descriptor file{::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)};
-    if (file.fd < 0) fail_errno(who, path, "can't be written");
-    auto give_up = [&] {
-      int error = errno;
-      ::unlink(beside.c_str());
-      errno = error;
-      fail_errno(who, path, "can't be written");
-    };
-    for (size_t at = 0; at < bytes.size();) {
-      ssize_t n = ::write(file.fd, bytes.data() + at, bytes.size() - at);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) give_up();
-      at += size_t(n);
-    }
-    if (::fsync(file.fd) && errno != EINVAL) give_up();
-    if (::rename(beside.c_str(), path.c_str())) give_up();
-  }
-  size_t slash = path.rfind('/');
-  std::string folder = slash == std::string::npos ? "." : slash ? path.substr(0, slash) : "/";
-  Descriptor at{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (at.fd >= 0) (void)::fsync(at.fd);
+  std::span<const std::byte> piece = bytes_of(bytes);
+  if (Status s = replace_file(path, {&piece, 1}); !s.ok())
+    throw Error(s.code(), std::string(who) + ": " + std::string(s.text()));
 }
 
 Inflate::Inflate(Bytes compressed, Form form) : z_(new z_stream_s{}), left_(compressed), form_(form) {

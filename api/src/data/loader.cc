@@ -28,9 +28,9 @@ struct DataLoader::Plan {
   std::shared_ptr<BatchSampler> sampler;  // none for a stream
   int64_t epoch = 0, position = 0;
   bool placed = false;  // by set_epoch or set_state: begin() stays where it is
-  std::unique_ptr<Epoch> running;
+  EpochPtr running;
 
-  std::unique_ptr<Epoch> start() const {
+  EpochPtr start() const {
     Batches batches;
     if (source.dataset) {
       int64_t size = source.dataset->size();
@@ -43,7 +43,7 @@ struct DataLoader::Plan {
         fail("position " + std::to_string(position) + " lies behind the " + std::to_string(batches.count()) +
              " batches of epoch " + std::to_string(epoch) + ".");
     }
-    return std::make_unique<Epoch>(source, std::move(batches), epoch, position);
+    return EpochPtr(new Epoch(source, std::move(batches), epoch, position));
   }
 };
 
@@ -146,9 +146,12 @@ void DataLoader::set_state(const LoaderState& state) {
   plan_->placed = true;
 }
 
-DataLoader::Iterator DataLoader::begin() {
+void DataLoader::begin_epoch() {
   if (plan_->position && !plan_->placed) set_epoch(plan_->epoch + 1);
   plan_->placed = false;
+}
+DataLoader::Iterator DataLoader::begin() {
+  begin_epoch();
   Iterator i;
   i.loader_ = this;
   ++i;

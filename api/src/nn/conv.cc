@@ -152,20 +152,7 @@ Tensor ConvTranspose::forward(const Tensor& x) {
   const Plan& p = *plan_;
   return batched(x, p.axes, p.name, [&](const Tensor& b) {
     check_channels(p.name, b, p.in);
-    Shape size, channels{1, p.out};
-    for (int i = 0; i < p.axes; ++i) {
-      size_t k = size_t(i);
-      int64_t n = (b.size(i + 2) - 1) * p.stride[k] - p.ends.begin[k] - p.ends.end[k] +
-                  p.dilation[k] * (p.kernel[k] - 1) + p.extra[k] + 1;
-      if (n < 0)
-        throw Error(Code::invalid_argument, std::string(p.name) + ": for x of shape " + oarlock::to_string(x.shape()) +
-                                                " the result would have size " + std::to_string(n) +
-                                                ". Use less padding.");
-      size.push(n);
-      channels.push(1);
-    }
-    Tensor y = conv_input_gradient(b, weight, size, p.stride, p.padding, p.dilation, p.groups);
-    return bias.defined() ? add(y, reshape(bias, channels)) : y;
+    return conv_transpose(b, weight, bias, p.stride, p.padding, p.dilation, p.groups, p.extra);
   });
 }
 std::string ConvTranspose::extra_repr() const {

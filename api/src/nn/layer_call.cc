@@ -5,7 +5,7 @@ namespace oarlock::nn {
 namespace {
 
 // The layer whose own forward was asked for last by the other form's default: asked again, it has none.
-thread_local const Layer* asked = nullptr;
+__attribute__((tls_model("initial-exec"))) thread_local const Layer* asked = nullptr;
 struct Asking {
   const Layer* before;
   explicit Asking(const Layer* layer) : before(asked) { asked = layer; }

@@ -51,12 +51,7 @@ Embedding::Embedding(int64_t n, int64_t width, std::optional<int64_t> padding, P
   assign(slice(weight.detach(), {padding_, 0}, {1, width}), full({1, width}, 0, weight.dtype()));
 }
 Tensor Embedding::forward(const Tensor& index) {
-  Tensor rows = gather(weight, index);
-  if (padding_ < 0 || !rows.requires_grad()) return rows;
-  // Equal values; those of the padding row do not lead back to the weight.
-  Tensor number = full({}, double(padding_), index.dtype());
-  Tensor pads = unsqueeze(equal(index, number.to(index.device())), {-1});
-  return where(pads, rows.detach(), rows);
+  return embedding(index, weight, padding_ < 0 ? std::optional<int64_t>() : padding_);
 }
 std::string Embedding::extra_repr() const {
   std::string text = std::to_string(count_) + ", " + std::to_string(width_);

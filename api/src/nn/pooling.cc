@@ -32,40 +32,14 @@ std::string Pool::extra_repr() const {
 AdaptivePool::AdaptivePool(int axes, const char* name, bool average, const Sizes& output)
     : axes_(axes), name_(name), average_(average), output_(output.of(axes, name, "output_size", -1)) {}
 
-// One axis at a time: means of means and maxima of maxima.
-static Tensor along(const Tensor& x, int axis, int64_t out, bool average) {
-  int64_t n = x.size(axis);
-  std::vector<Tensor> parts;
-  for (int64_t i = 0; i < out; ++i) {
-    Shape starts, sizes = x.shape();
-    for (int a = 0; a < x.rank(); ++a) starts.push(a == axis ? i * n / out : 0);
-    sizes.d[axis] = ((i + 1) * n + out - 1) / out - i * n / out;
-    Tensor window = slice(x, starts, sizes);
-    parts.push_back(average ? mean(window, {axis}, true) : max(window, {axis}, true));
-  }
-  return parts.size() == 1 ? parts[0] : concat(parts, axis);
-}
 Tensor AdaptivePool::forward(const Tensor& x) {
   return batched(x, axes_, name_, [&](const Tensor& b) {
-    std::vector<int64_t> out = output_, kernel, all;
-    bool whole = true, one = true;
+    Shape size;
     for (int i = 0; i < axes_; ++i) {
-      int64_t n = b.size(i + 2), &to = out[size_t(i)];
-      if (to < 0) to = n;
-      if (to == 0 || n == 0)
-        throw Error(Code::invalid_argument, std::string(name_) + ": output_size is " + std::to_string(to) +
-                                                ", x has shape " + oarlock::to_string(b.shape()) +
-                                                ". Both have to be 1 or more.");
-      whole &= n % to == 0;
-      one &= to == 1;
-      kernel.push_back(n / to);
-      all.push_back(i + 2);
+      int64_t to = output_[size_t(i)];
+      size.push(to < 0 ? b.shape()[i + 2] : Dim(to));
     }
-    if (one) return average_ ? mean(b, all, true) : max(b, all, true);
-    if (whole) return average_ ? avg_pool(b, kernel, kernel) : max_pool(b, kernel, kernel);
-    Tensor y = b;
-    for (int i = 0; i < axes_; ++i) y = along(y, i + 2, out[size_t(i)], average_);
-    return y;
+    return average_ ? adaptive_avg_pool(b, size) : adaptive_max_pool(b, size);
   });
 }
 std::string AdaptivePool::extra_repr() const { return "output_size=" + tuple(output_); }

@@ -1,9 +1,7 @@
-// The update rules. Every one is pure arithmetic on a parameter, its gradient and its state.
+// The update rules: a fused op for each parameter.
 #include <oarlock/optim/optimizer.h>
 
-#include <cmath>
-
-#include <oarlock/base/operators.h>
+#include <oarlock/base/ops.h>
 
 namespace oarlock::optim {
 namespace {
@@ -22,8 +20,6 @@ std::vector<Group> one_group(std::vector<Tensor> parameters) {
   groups.push_back({std::move(parameters)});
   return groups;
 }
-// target = target - factor * by.
-void subtract_from(const Tensor& target, const Tensor& by, double factor) { assign(target, target - by * factor); }
 
 }  // namespace
 
@@ -42,12 +38,8 @@ std::vector<std::string> SGD::slots() const {
 }
 void SGD::update(Update& u) {
   if (o_.momentum == 0) return sgd_update(u.target, u.g, u.rate_tensor, {}, 0, u.weight_decay);
-  const Tensor& buffer = u.entry.state[0];
-  if (o_.dampening == 0 || u.entry.steps == 1)  // a buffer of zeros makes the first one g
-    return sgd_update(u.target, u.g, u.rate_tensor, buffer, o_.momentum, u.weight_decay, o_.nesterov);
-  Tensor g = u.weight_decay != 0 ? u.g + u.target * u.weight_decay : u.g;
-  assign(buffer, buffer * o_.momentum + g * (1 - o_.dampening));
-  subtract_from(u.target, buffer, u.rate);
+  double dampening = u.entry.steps == 1 ? 0 : o_.dampening;  // the first buffer is g
+  sgd_update(u.target, u.g, u.rate_tensor, u.entry.state[0], o_.momentum, u.weight_decay, o_.nesterov, dampening);
 }
 
 // ---- Adam and AdamW ---------------------------------------------------------------------------------------------------
@@ -71,22 +63,11 @@ std::vector<std::string> Adam::slots() const {
   return names;
 }
 void Adam::update(Update& u) {
-  const Tensor &p = u.target, &m = u.entry.state[0], &v = u.entry.state[1];
-  double t = double(u.entry.steps);
-  double c1 = 1 - std::pow(o_.beta1, t), c2 = 1 - std::pow(o_.beta2, t);
-  Tensor g = u.g;
-  if (u.weight_decay != 0) {
-    if (decoupled_) assign(p, p * (1 - u.rate * u.weight_decay));
-    else g = g + p * u.weight_decay;
-  }
-  assign(m, m * o_.beta1 + g * (1 - o_.beta1));
-  assign(v, v * o_.beta2 + g * g * (1 - o_.beta2));
-  Tensor seen = v;
-  if (o_.amsgrad) {
-    assign(u.entry.state[2], maximum(u.entry.state[2], v));
-    seen = u.entry.state[2];
-  }
-  subtract_from(p, m / (sqrt(seen) / std::sqrt(c2) + o_.epsilon), u.rate / c1);
+  Tensor step = Tensor::of<int64_t>({u.entry.steps}, {});
+  auto& state = u.entry.state;
+  (decoupled_ ? adamw_update : adam_update)(u.target, u.g, state[0], state[1], u.rate_tensor, step,
+                                            o_.amsgrad ? state[2] : Tensor(), o_.beta1, o_.beta2, o_.epsilon,
+                                            u.weight_decay);
 }
 
 // ---- RMSProp ----------------------------------------------------------------------------------------------------------
@@ -106,19 +87,8 @@ std::vector<std::string> RMSProp::slots() const {
 }
 void RMSProp::update(Update& u) {
   auto& state = u.entry.state;
-  Tensor g = u.weight_decay != 0 ? u.g + u.target * u.weight_decay : u.g;
-  assign(state[0], state[0] * o_.rho + g * g * (1 - o_.rho));
-  Tensor v = state[0];
-  if (o_.centered) {
-    assign(state[1], state[1] * o_.rho + g * (1 - o_.rho));
-    v = v - state[1] * state[1];
-  }
-  Tensor by = g / (sqrt(v) + o_.epsilon);
-  if (o_.momentum != 0) {
-    assign(state.back(), state.back() * o_.momentum + by);
-    by = state.back();
-  }
-  subtract_from(u.target, by, u.rate);
+  rmsprop_update(u.target, u.g, state[0], u.rate_tensor, o_.centered ? state[1] : Tensor(),
+                 o_.momentum != 0 ? state.back() : Tensor(), o_.rho, o_.epsilon, u.weight_decay, o_.momentum);
 }
 
 // ---- Adagrad ----------------------------------------------------------------------------------------------------------
@@ -133,10 +103,9 @@ Adagrad::Adagrad(std::vector<Group> groups, AdagradOptions o)
 std::vector<std::string> Adagrad::slots() const { return {"sum"}; }
 double Adagrad::first_value(size_t) const { return o_.initial_accumulator_value; }
 void Adagrad::update(Update& u) {
-  const Tensor& s = u.entry.state[0];
-  Tensor g = u.weight_decay != 0 ? u.g + u.target * u.weight_decay : u.g;
-  assign(s, s + g * g);
-  subtract_from(u.target, g / (sqrt(s) + o_.epsilon), u.rate / (1 + double(u.entry.steps - 1) * o_.lr_decay));
+  double rate = u.rate / (1 + double(u.entry.steps - 1) * o_.lr_decay);
+  adagrad_update(u.target, u.g, u.entry.state[0], rate == u.rate ? u.rate_tensor : Tensor::scalar(rate, DType::f64),
+                 o_.epsilon, u.weight_decay);
 }
 
 }  // namespace oarlock::optim

@@ -1,5 +1,7 @@
 #include <oarlock/random.h>
 
+#include "core/base/settings.h"
+
 namespace oarlock {
 
 Tensor Generator::next() {
@@ -26,5 +28,11 @@ Generator& default_generator() {
   return *g;
 }
 void set_seed(uint64_t seed) { default_generator().set_seed(seed); }
+
+void set_deterministic(bool on) { throw_if(set_setting("deterministic", on ? "1" : "0")); }
+bool deterministic() {
+  setting::load_environment();
+  return setting::deterministic.load(std::memory_order_relaxed) != 0;
+}
 
 }  // namespace oarlock

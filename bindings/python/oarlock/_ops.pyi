@@ -4,6 +4,11 @@ from typing import Literal, NamedTuple, Sequence
 
 from ._core import DTypeLike, Tensor, TensorLike
 
+class AttentionGradientResult(NamedTuple):
+    dq: Tensor
+    dk: Tensor
+    dv: Tensor
+
 class BatchNormResult(NamedTuple):
     out: Tensor
     new_mean: Tensor
@@ -17,6 +22,15 @@ class BatchNormGradientResult(NamedTuple):
 class CumulativeMaxResult(NamedTuple):
     values: Tensor
     indices: Tensor
+
+class LayerNormGradientResult(NamedTuple):
+    dx: Tensor
+    dscale: Tensor
+    dbias: Tensor
+
+class RmsNormGradientResult(NamedTuple):
+    dx: Tensor
+    dscale: Tensor
 
 class SortResult(NamedTuple):
     values: Tensor
@@ -87,7 +101,7 @@ def adagrad_update(parameter: TensorLike, gradient: TensorLike, sum: TensorLike,
 
     parameter [*S] (mutated)
     gradient [*S] (constant)
-    sum M[*S] (mutated)
+    sum M[*S] (mutated, values not negative)
     rate f64[] (host)
     epsilon: number; at least 0; default 1e-10
     weight_decay: number; at least 0; default 0
@@ -95,7 +109,7 @@ def adagrad_update(parameter: TensorLike, gradient: TensorLike, sum: TensorLike,
     M: floats
     Source: Duchi et al. 2011, Adaptive subgradient methods
 
-    >>> out = oarlock.adagrad_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'))
+    >>> out = oarlock.adagrad_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'))
     """
 
 def adam_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike, second: TensorLike, rate: TensorLike, step: TensorLike, greatest: TensorLike | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0) -> None:
@@ -105,19 +119,19 @@ def adam_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike, 
     parameter [*S] (mutated)
     gradient [*S] (constant)
     first M[*S] (mutated)
-    second M[*S] (mutated)
+    second M[*S] (mutated, values not negative)
     rate f64[] (host)
     step i64[] (host)
-    greatest M[*S] (optional, mutated)
-    beta1: number; at least 0; default 0.9
-    beta2: number; at least 0; default 0.999
+    greatest M[*S] (optional, mutated, values not negative)
+    beta1: number; 0 to 1; default 0.9
+    beta2: number; 0 to 1; default 0.999
     epsilon: number; at least 0; default 1e-08
     weight_decay: number; at least 0; default 0
     T: floats
     M: floats
     Source: Kingma and Ba 2015, Adam: a method for stochastic optimization; Reddi et al. 2018, On the convergence of Adam and beyond
 
-    >>> out = oarlock.adam_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))
+    >>> out = oarlock.adam_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))
     """
 
 def adamw_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike, second: TensorLike, rate: TensorLike, step: TensorLike, greatest: TensorLike | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.01) -> None:
@@ -127,19 +141,45 @@ def adamw_update(parameter: TensorLike, gradient: TensorLike, first: TensorLike,
     parameter [*S] (mutated)
     gradient [*S] (constant)
     first M[*S] (mutated)
-    second M[*S] (mutated)
+    second M[*S] (mutated, values not negative)
     rate f64[] (host)
     step i64[] (host)
-    greatest M[*S] (optional, mutated)
-    beta1: number; at least 0; default 0.9
-    beta2: number; at least 0; default 0.999
+    greatest M[*S] (optional, mutated, values not negative)
+    beta1: number; 0 to 1; default 0.9
+    beta2: number; 0 to 1; default 0.999
     epsilon: number; at least 0; default 1e-08
     weight_decay: number; at least 0; default 0.01
     T: floats
     M: floats
     Source: Loshchilov and Hutter 2019, Decoupled weight decay regularization; Reddi et al. 2018, On the convergence of Adam and beyond
 
-    >>> out = oarlock.adamw_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))
+    >>> out = oarlock.adamw_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))
+    """
+
+def adaptive_avg_pool(x: TensorLike, size: int | Sequence[int]) -> Tensor:
+    r"""
+    Means of windows that divide the axes behind [N, C] into size parts: window i of E over D elements is floor(i * D / E) to ceil((i + 1) * D / E), without the end. Over nothing: 0.
+
+    x [N, C, *D]
+    size: sizes
+    -> out [N, C, *size]
+    T: floats
+    Source: torch.nn.functional.adaptive_avg_pool2d
+
+    >>> out = oarlock.adaptive_avg_pool(oarlock.ones((2, 3, 7, 5)), size=(3, 2, ))
+    """
+
+def adaptive_max_pool(x: TensorLike, size: int | Sequence[int]) -> Tensor:
+    r"""
+    Greatest elements of windows that divide the axes behind [N, C] into size parts, as adaptive_avg_pool does. Of nothing: -infinity. How elements that share a maximum share its gradient is not defined.
+
+    x [N, C, *D]
+    size: sizes
+    -> out [N, C, *size]
+    T: floats
+    Source: torch.nn.functional.adaptive_max_pool2d
+
+    >>> out = oarlock.adaptive_max_pool(oarlock.ones((2, 3, 7, 5)), size=(3, 2, ))
     """
 
 def add(a: TensorLike, b: TensorLike) -> Tensor:
@@ -303,6 +343,45 @@ def atanh(x: TensorLike) -> Tensor:
     >>> out = oarlock.atanh(oarlock.ones((2, 3)))
     """
 
+def attention(q: TensorLike, k: TensorLike, v: TensorLike, mask: TensorLike | None = None, causal: bool = False, scale: float | None = None) -> Tensor:
+    r"""
+    softmax(q k^T * scale) v over the last two axes; the axes before them broadcast. scale: none is 1 / sqrt(E). mask: true where a query may look, or numbers to add to the scores. causal: query i looks at keys 0 to i only. A query that may look nowhere gets 0.
+
+    q [..., L, E]
+    k [..., S, E]
+    v [..., S, F]
+    mask M[..., L|1, S|1] (optional, constant)
+    causal: true or false; default false
+    scale: number; may be none
+    -> out [..., L, F]
+    T: floats
+    M: bool and floats
+    Source: Vaswani et al. 2017, Attention is all you need; ONNX operator set 23, Attention
+
+    >>> out = oarlock.attention(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), causal=False, scale=none)
+    """
+
+def attention_gradient(dy: TensorLike, q: TensorLike, k: TensorLike, v: TensorLike, y: TensorLike, log_sum: TensorLike, mask: TensorLike | None = None, causal: bool = False, scale: float | None = None) -> AttentionGradientResult:
+    r"""
+    The gradients of attention's result with respect to q, k and v, from its result y and log_sum, the logarithm of the sum of exp(score) of each query, which is -infinity where it looks nowhere. The attributes are those of attention.
+
+    dy [..., L, F]
+    q [..., L, E]
+    k [..., S, E]
+    v [..., S, F]
+    y [..., L, F]
+    log_sum T+[..., L]
+    mask M[..., L|1, S|1] (optional, constant)
+    causal: true or false; default false
+    scale: number; may be none
+    -> dq [..., L, E], dk [..., S, E], dv [..., S, F]
+    T: floats
+    M: bool and floats
+    Source: Dao et al. 2022, FlashAttention, appendix B
+
+    >>> out = oarlock.attention_gradient(oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4)), causal=False, scale=none)
+    """
+
 def avg_pool(x: TensorLike, kernel: int | Sequence[int], stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, count_include_pad: bool = False) -> Tensor:
     r"""
     Mean of each window that slides over the axes behind [N, C]. count_include_pad: over the elements and the padding, which is 0, else over the elements alone; what ceil_mode lets a window reach over the padding is never counted. A window without anything to count gives 0. The rest is as of max_pool.
@@ -390,6 +469,35 @@ def bernoulli(p: TensorLike, seed: TensorLike, dtype: DTypeLike = 'bool') -> Ten
     Source: ONNX operator set 15, Bernoulli
 
     >>> out = oarlock.bernoulli(oarlock.ones((4,)), oarlock.zeros((2,), dtype='int64'), dtype=oarlock.float32)
+    """
+
+def binary_cross_entropy(x: TensorLike, target: TensorLike, reduction: Literal['mean', 'none', 'sum'] = 'mean') -> Tensor:
+    r"""
+    -(target * log(x) + (1 - target) * log(1 - x)) of probabilities x, each logarithm at least -100; or their mean or sum.
+
+    x [*S]
+    target [*S]
+    reduction: one of mean, none, sum; default mean
+    -> out [*R]
+    T: floats
+    Source: torch.nn.functional.binary_cross_entropy
+
+    >>> out = oarlock.binary_cross_entropy(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')
+    """
+
+def binary_cross_entropy_with_logits(x: TensorLike, target: TensorLike, positive_weight: TensorLike | None = None, reduction: Literal['mean', 'none', 'sum'] = 'mean') -> Tensor:
+    r"""
+    binary_cross_entropy of sigmoid(x), exact far from 0 too; the losses of target 1 are multiplied by positive_weight. Or their mean or sum.
+
+    x [...]
+    target [...]
+    positive_weight [...] (optional, constant)
+    reduction: one of mean, none, sum; default mean
+    -> out [*R]
+    T: floats
+    Source: torch.nn.functional.binary_cross_entropy_with_logits
+
+    >>> out = oarlock.binary_cross_entropy_with_logits(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')
     """
 
 def bincount(index: TensorLike, length: int, weights: TensorLike | None = None, dtype: DTypeLike = 'int64') -> Tensor:
@@ -518,6 +626,19 @@ def ceil(x: TensorLike) -> Tensor:
     [2.0, -1.0]
     """
 
+def celu(x: TensorLike, alpha: float = 1.0) -> Tensor:
+    r"""
+    x where it is positive, else alpha * (exp(x / alpha) - 1).
+
+    x [...]
+    alpha: number; at least 1e-06; default 1
+    -> out [...]
+    T: floats
+    Source: Barron 2017, Continuously differentiable exponential linear units; ONNX operator set 12, Celu
+
+    >>> out = oarlock.celu(oarlock.ones((2, 3)))
+    """
+
 def chunk(x: TensorLike, parts: int, axis: int = 0) -> tuple[Tensor, ...]:
     r"""
     x cut along an axis into a number of equal parts. The parts share x's elements.
@@ -594,6 +715,25 @@ def conv_input_gradient(dy: TensorLike, w: TensorLike, size: int | Sequence[int]
     Source: Dumoulin and Visin 2016, A guide to convolution arithmetic for deep learning, chapter 4
 
     >>> out = oarlock.conv_input_gradient(oarlock.ones((2, 2, 3, 5)), oarlock.ones((2, 3, 3, 2)), size=(5, 4, ), stride=(2, 1, ), padding=(1, ))
+    """
+
+def conv_transpose(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1, output_padding: int | Sequence[int] = 0) -> Tensor:
+    r"""
+    Transposed convolution: the input gradient of a conv from O to C channels. Padding cuts off that much of the result, output_padding adds to its end; it is less than stride or dilation. The rest is as of conv.
+
+    x [N, C, *D]
+    w [C, O/groups, *K]
+    bias [O] (optional)
+    stride: integers; 1 to 2147483647; default 1 everywhere
+    padding: integers; 0 to 2147483647; default 0 everywhere
+    dilation: integers; 1 to 2147483647; default 1 everywhere
+    groups: integer; at least 1; default 1
+    output_padding: integers; 0 to 2147483647; default 0 everywhere
+    -> out [N, O, *E]
+    T: floats
+    Source: ONNX operator set 22, ConvTranspose; weights as torch.nn.ConvTranspose2d
+
+    >>> out = oarlock.conv_transpose(oarlock.ones((2, 3, 3, 4)), oarlock.ones((3, 2, 3, 2)), stride=(2, ), padding=(1, 0, ), dilation=(1, ), groups=1, output_padding=(1, ))
     """
 
 def conv_weight_gradient(dy: TensorLike, x: TensorLike, size: int | Sequence[int], stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
@@ -693,6 +833,25 @@ def cross_entropy(logits: TensorLike, labels: TensorLike) -> Tensor:
 
     >>> round(oarlock.cross_entropy(oarlock.tensor([[0.0, 0.0]]), oarlock.tensor([1])).item(), 4)
     0.6931
+    """
+
+def cross_entropy_loss(logits: TensorLike, labels: TensorLike, weight: TensorLike | None = None, axis: int = -1, ignore_index: int = -100, label_smoothing: float = 0.0, reduction: Literal['mean', 'none', 'sum'] = 'mean') -> Tensor:
+    r"""
+    cross_entropy with its classes along axis, with weights of classes, smoothed labels, and labels to ignore. label_smoothing s takes (1 - s) of the loss of the label and s of the mean of the losses of all classes. The mean is over the weights of the labels that count; without any, NaN.
+
+    logits [*S]
+    labels I[*_] (constant, values 0..S[axis]-1)
+    weight [C] (optional, constant)
+    axis: axis; default -1
+    ignore_index: integer; default -100
+    label_smoothing: number; 0 to 1; default 0
+    reduction: one of mean, none, sum; default mean
+    -> out [*R]
+    T: floats
+    I: integers
+    Source: torch.nn.functional.cross_entropy; Szegedy et al. 2016, Rethinking the Inception architecture, section 7
+
+    >>> out = oarlock.cross_entropy_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, label_smoothing=0.125, reduction='mean')
     """
 
 def cumsum(x: TensorLike, axis: int = -1, exclusive: bool = False, reverse: bool = False) -> Tensor:
@@ -820,6 +979,34 @@ def dropout(x: TensorLike, seed: TensorLike, rate: float = 0.5) -> Tensor:
 
     >>> oarlock.dropout(oarlock.tensor([1.0, 2.0]), [1, 0], 0.0).tolist()
     [1.0, 2.0]
+    """
+
+def elu(x: TensorLike, alpha: float = 1.0) -> Tensor:
+    r"""
+    x where it is positive, else alpha * (exp(x) - 1). The gradient at 0 is alpha.
+
+    x [...]
+    alpha: number; default 1
+    -> out [...]
+    T: floats
+    Source: Clevert et al. 2015, Fast and accurate deep network learning by exponential linear units; ONNX operator set 6, Elu
+
+    >>> out = oarlock.elu(oarlock.ones((2, 3)))
+    """
+
+def embedding(index: TensorLike, weight: TensorLike, padding_index: int | None = None) -> Tensor:
+    r"""
+    Rows of weight by their numbers, as gather. The row padding_index is read as zeros and gets no gradient; -1 is the last, none is no such row.
+
+    index I[*J] (constant, values -V..V-1)
+    weight [V, *R]
+    padding_index: integer; may be none
+    -> out [*J, *R]
+    T: bool, integers, floats
+    I: integers
+    Source: paddle.nn.functional.embedding
+
+    >>> out = oarlock.embedding(oarlock.zeros((2, 4), dtype='int64'), oarlock.ones((5, 3)), padding_index=none)
     """
 
 def equal(a: TensorLike, b: TensorLike) -> Tensor:
@@ -1035,6 +1222,19 @@ def gather_nd(x: TensorLike, index: TensorLike) -> Tensor:
     >>> out = oarlock.gather_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), dtype='int64'))
     """
 
+def gelu(x: TensorLike, approximate: Literal['none', 'tanh'] = 'none') -> Tensor:
+    r"""
+    x * P(X <= x) of a normal X; or, if approximate is tanh, 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+
+    x [...]
+    approximate: one of none, tanh; default none
+    -> out [...]
+    T: floats
+    Source: Hendrycks and Gimpel 2016, Gaussian error linear units; ONNX operator set 20, Gelu
+
+    >>> out = oarlock.gelu(oarlock.ones((2, 3)))
+    """
+
 def global_norm(xs: Sequence[TensorLike]) -> Tensor:
     r"""
     The euclidean norm of all elements of all operands together; f16 and bf16 are summed as f32. What clipping gradients needs.
@@ -1045,6 +1245,19 @@ def global_norm(xs: Sequence[TensorLike]) -> Tensor:
     Source: Pascanu et al. 2013, On the difficulty of training recurrent neural networks
 
     >>> out = oarlock.global_norm([oarlock.ones((2,)), oarlock.ones((2,))])
+    """
+
+def glu(x: TensorLike, axis: int = -1) -> Tensor:
+    r"""
+    The first half of x along an axis, times the sigmoid of the second half.
+
+    x [*S]
+    axis: axis; default -1
+    -> out [*R]
+    T: floats
+    Source: Dauphin et al. 2016, Language modeling with gated convolutional networks
+
+    >>> out = oarlock.glu(oarlock.ones((2, 6)), axis=-1)
     """
 
 def greater(a: TensorLike, b: TensorLike) -> Tensor:
@@ -1075,6 +1288,63 @@ def greater_equal(a: TensorLike, b: TensorLike) -> Tensor:
     [False, True]
     """
 
+def group_norm(x: TensorLike, groups: int, scale: TensorLike | None = None, bias: TensorLike | None = None, epsilon: float = 1e-05) -> Tensor:
+    r"""
+    layer_norm over the channels of each group and all axes behind them, then scale and bias for each channel.
+
+    x [N, C, *D]
+    groups: integer; at least 1
+    scale P[C] (optional)
+    bias P[C] (optional)
+    epsilon: number; at least 0; default 1e-05
+    -> out [N, C, *D]
+    T: floats
+    P: floats
+    Source: Wu and He 2018, Group normalization; ONNX operator set 21, GroupNormalization
+
+    >>> out = oarlock.group_norm(oarlock.ones((2, 4, 3, 2)), groups=2, epsilon=0.00001)
+    """
+
+def hard_sigmoid(x: TensorLike, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
+    r"""
+    alpha * x + beta, cut off below 0 and above 1, where the gradient is 0.
+
+    x [...]
+    alpha: number; default 0.2
+    beta: number; default 0.5
+    -> out [...]
+    T: floats
+    Source: ONNX operator set 22, HardSigmoid
+
+    >>> out = oarlock.hard_sigmoid(oarlock.ones((2, 3)))
+    """
+
+def hard_swish(x: TensorLike) -> Tensor:
+    r"""
+    x * (x / 6 + 1 / 2), the second factor cut off below 0 and above 1.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Howard et al. 2019, Searching for MobileNetV3; ONNX operator set 22, HardSwish
+
+    >>> out = oarlock.hard_swish(oarlock.ones((2, 3)))
+    """
+
+def hard_tanh(x: TensorLike, low: float = -1.0, high: float = 1.0) -> Tensor:
+    r"""
+    x, but low below it and high above; there the gradient is 0.
+
+    x [...]
+    low: number; default -1
+    high: number; default 1
+    -> out [...]
+    T: floats
+    Source: torch.nn.functional.hardtanh
+
+    >>> out = oarlock.hard_tanh(oarlock.ones((2, 3)))
+    """
+
 def heaviside(x: TensorLike, value: TensorLike) -> Tensor:
     r"""
     0 where x is negative, 1 where it is positive, value at 0; NaN stays.
@@ -1086,6 +1356,21 @@ def heaviside(x: TensorLike, value: TensorLike) -> Tensor:
     Source: numpy.heaviside
 
     >>> out = oarlock.heaviside(oarlock.ones((2, 3)), oarlock.ones((2, 3)))
+    """
+
+def huber_loss(x: TensorLike, target: TensorLike, delta: float = 1.0, reduction: Literal['mean', 'none', 'sum'] = 'mean') -> Tensor:
+    r"""
+    For the difference d of x and target: d * d / 2 where |d| < delta, else delta * (|d| - delta / 2); or their mean or sum.
+
+    x [*S]
+    target [*S]
+    delta: number; at least 0; default 1
+    reduction: one of mean, none, sum; default mean
+    -> out [*R]
+    T: floats
+    Source: Huber 1964, Robust estimation of a location parameter; torch.nn.functional.huber_loss
+
+    >>> out = oarlock.huber_loss(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')
     """
 
 def hypot(a: TensorLike, b: TensorLike) -> Tensor:
@@ -1115,6 +1400,22 @@ def index_add(x: TensorLike, index: TensorLike, updates: TensorLike, axis: int =
     Source: torch.index_add
 
     >>> out = oarlock.index_add(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), oarlock.ones((2,)), axis=1)
+    """
+
+def instance_norm(x: TensorLike, scale: TensorLike | None = None, bias: TensorLike | None = None, epsilon: float = 1e-05) -> Tensor:
+    r"""
+    layer_norm over the axes behind [N, C], then scale and bias for each channel.
+
+    x [N, C, *D]
+    scale P[C] (optional)
+    bias P[C] (optional)
+    epsilon: number; at least 0; default 1e-05
+    -> out [N, C, *D]
+    T: floats
+    P: floats
+    Source: Ulyanov et al. 2016, Instance normalization; ONNX operator set 22, InstanceNormalization
+
+    >>> out = oarlock.instance_norm(oarlock.ones((2, 3, 3, 2)), epsilon=0.00001)
     """
 
 def isfinite(x: TensorLike) -> Tensor:
@@ -1154,6 +1455,81 @@ def isnan(x: TensorLike) -> Tensor:
 
     >>> oarlock.isnan(oarlock.tensor([1.0, float('nan')])).tolist()
     [False, True]
+    """
+
+def kl_div(x: TensorLike, target: TensorLike, log_target: bool = False, reduction: Literal['mean', 'none', 'sum', 'batchmean'] = 'mean') -> Tensor:
+    r"""
+    target * (log(target) - x) of probabilities target, 0 where target is 0, and of logarithms x; if log_target, target is a logarithm too. Or their mean or sum, or (batchmean) their sum over the size of axis 0.
+
+    x [*S]
+    target [*S]
+    log_target: true or false; default false
+    reduction: one of mean, none, sum, batchmean; default mean
+    -> out [*R]
+    T: floats
+    Source: torch.nn.functional.kl_div
+
+    >>> out = oarlock.kl_div(oarlock.ones((2, 3)), oarlock.ones((2, 3)), log_target=False, reduction='none')
+    """
+
+def l1_loss(x: TensorLike, target: TensorLike, reduction: Literal['mean', 'none', 'sum'] = 'mean') -> Tensor:
+    r"""
+    Absolute differences of x and target, or their mean or sum. The gradient where they are equal is 0.
+
+    x [*S]
+    target [*S]
+    reduction: one of mean, none, sum; default mean
+    -> out [*R]
+    T: floats
+    Source: torch.nn.functional.l1_loss
+
+    >>> out = oarlock.l1_loss(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')
+    """
+
+def layer_norm(x: TensorLike, scale: TensorLike | None = None, bias: TensorLike | None = None, epsilon: float = 1e-05) -> Tensor:
+    r"""
+    (x - mean) / sqrt(variance + epsilon) * scale + bias over the last axis, with the variance over C; no scale is 1, no bias 0. Computed in at least f32.
+
+    x [*L, C]
+    scale P[C] (optional)
+    bias P[C] (optional)
+    epsilon: number; at least 0; default 1e-05
+    -> out [*L, C]
+    T: floats
+    P: floats
+    Source: Ba et al. 2016, Layer normalization; ONNX operator set 17, LayerNormalization
+
+    >>> out = oarlock.layer_norm(oarlock.ones((2, 3, 4)), epsilon=0.00001)
+    """
+
+def layer_norm_gradient(dy: TensorLike, x: TensorLike, mean: TensorLike, inverse_std: TensorLike, scale: TensorLike | None = None) -> LayerNormGradientResult:
+    r"""
+    The gradients of layer_norm's result with respect to x, scale and bias, from the mean and the inverse deviation 1 / sqrt(variance + epsilon) that it used. Computed in at least f32.
+
+    dy [*L, C]
+    x [*L, C]
+    mean T+[*L]
+    inverse_std T+[*L]
+    scale P[C] (optional)
+    -> dx [*L, C], dscale T+[C], dbias T+[C]
+    T: floats
+    P: floats
+    Source: Ba et al. 2016, Layer normalization
+
+    >>> out = oarlock.layer_norm_gradient(oarlock.ones((2, 3, 4)), oarlock.ones((2, 3, 4)), oarlock.ones((2, 3)), oarlock.ones((2, 3)))
+    """
+
+def leaky_relu(x: TensorLike, alpha: float = 0.01) -> Tensor:
+    r"""
+    x where it is positive, else alpha * x. The gradient at 0 is alpha.
+
+    x [...]
+    alpha: number; default 0.01
+    -> out [...]
+    T: floats
+    Source: ONNX operator set 16, LeakyRelu
+
+    >>> out = oarlock.leaky_relu(oarlock.ones((2, 3)))
     """
 
 def lerp(a: TensorLike, b: TensorLike, weight: TensorLike) -> Tensor:
@@ -1287,6 +1663,18 @@ def log2(x: TensorLike) -> Tensor:
     Source: Array API standard 2023.12, log2
 
     >>> out = oarlock.log2(oarlock.ones((2, 3)))
+    """
+
+def log_sigmoid(x: TensorLike) -> Tensor:
+    r"""
+    log(1 / (1 + exp(-x))), exact far from 0 too.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: torch.nn.functional.logsigmoid
+
+    >>> out = oarlock.log_sigmoid(oarlock.ones((2, 3)))
     """
 
 def log_softmax(x: TensorLike, axis: int = -1) -> Tensor:
@@ -1471,6 +1859,20 @@ def max_pool(x: TensorLike, kernel: int | Sequence[int], stride: int | Sequence[
     >>> out = oarlock.max_pool(oarlock.ones((2, 3, 5, 4)), kernel=(3, 2, ), stride=(2, ), padding=(1, ))
     """
 
+def max_pool_gradient(dy: TensorLike, indices: TensorLike, size: int | Sequence[int]) -> Tensor:
+    r"""
+    The gradient of max_pool: what each window hands back goes to the place it took its value from. indices are places in the window's plane of x, counted row-major; the number of elements in a plane stands for none. size: of x behind [N, C].
+
+    dy [N, C, *E]
+    indices i64[N, C, *E] (constant, values 0..0)
+    size: sizes
+    -> dx [N, C, *size]
+    T: integers and floats
+    Source: ONNX operator set 12, MaxPool; operator set 11, MaxUnpool
+
+    >>> out = oarlock.max_pool_gradient(oarlock.ones((1, 1, 2, 2)), oarlock.zeros((1, 1, 2, 2), dtype='int64'), size=(3, 4, ))
+    """
+
 def maximum(a: TensorLike, b: TensorLike) -> Tensor:
     r"""
     The greater of a and b; NaN if either is. Where they are equal both get half of the gradient.
@@ -1556,6 +1958,18 @@ def minimum(a: TensorLike, b: TensorLike) -> Tensor:
     [1, 3]
     """
 
+def mish(x: TensorLike) -> Tensor:
+    r"""
+    x * tanh(log(1 + exp(x))).
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Misra 2019, Mish: a self regularized non-monotonic activation function; ONNX operator set 22, Mish
+
+    >>> out = oarlock.mish(oarlock.ones((2, 3)))
+    """
+
 def moveaxis(x: TensorLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     r"""
     x with axes source[i] at places destination[i] of the result, the others in their order. Shares x's elements.
@@ -1568,6 +1982,20 @@ def moveaxis(x: TensorLike, source: int | Sequence[int], destination: int | Sequ
     Source: Array API standard 2023.12, moveaxis
 
     >>> out = oarlock.moveaxis(oarlock.ones((2, 3, 4)), source=(0, ), destination=(-1, ))
+    """
+
+def mse_loss(x: TensorLike, target: TensorLike, reduction: Literal['mean', 'none', 'sum'] = 'mean') -> Tensor:
+    r"""
+    Squares of the differences of x and target, or their mean or sum.
+
+    x [*S]
+    target [*S]
+    reduction: one of mean, none, sum; default mean
+    -> out [*R]
+    T: floats
+    Source: torch.nn.functional.mse_loss
+
+    >>> out = oarlock.mse_loss(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')
     """
 
 def multiply(a: TensorLike, b: TensorLike) -> Tensor:
@@ -1610,6 +2038,24 @@ def negative(x: TensorLike) -> Tensor:
 
     >>> oarlock.negative(oarlock.tensor([1, -2])).tolist()
     [-1, 2]
+    """
+
+def nll_loss(x: TensorLike, labels: TensorLike, weight: TensorLike | None = None, axis: int = -1, ignore_index: int = -100, reduction: Literal['mean', 'none', 'sum'] = 'mean') -> Tensor:
+    r"""
+    -x of the label of each row, times the weight of that class; x are logarithms of probabilities and axis is that of the classes. 0 for the label ignore_index. The mean is over the weights of the labels that count; without any, NaN.
+
+    x [*S]
+    labels I[*_] (constant, values 0..S[axis]-1)
+    weight [C] (optional, constant)
+    axis: axis; default -1
+    ignore_index: integer; default -100
+    reduction: one of mean, none, sum; default mean
+    -> out [*R]
+    T: floats
+    I: integers
+    Source: torch.nn.functional.nll_loss
+
+    >>> out = oarlock.nll_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, reduction='mean')
     """
 
 def nonzero(x: TensorLike) -> Tensor:
@@ -1740,6 +2186,19 @@ def power(a: TensorLike, b: TensorLike) -> Tensor:
     [4.0, 9.0]
     """
 
+def prelu(x: TensorLike, slope: TensorLike) -> Tensor:
+    r"""
+    x where it is positive, else slope * x. The gradient at 0 is that of slope * x.
+
+    x [...]
+    slope [...]
+    -> out [...]
+    T: floats
+    Source: He et al. 2015, Delving deep into rectifiers; ONNX operator set 16, PRelu
+
+    >>> out = oarlock.prelu(oarlock.ones((2, 3)), oarlock.ones((2, 3)))
+    """
+
 def product(x: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
     r"""
     Product over axes, in x's dtype: integers wrap. Over nothing: 1.
@@ -1865,6 +2324,31 @@ def relu(x: TensorLike) -> Tensor:
     [0.0, 2.0]
     """
 
+def relu6(x: TensorLike) -> Tensor:
+    r"""
+    x, but 0 below 0 and 6 above 6; there the gradient is 0.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Howard et al. 2017, MobileNets; torch.nn.functional.relu6
+
+    >>> out = oarlock.relu6(oarlock.ones((2, 3)))
+    """
+
+def relu_gradient(dy: TensorLike, y: TensorLike) -> Tensor:
+    r"""
+    The gradient of relu by its result: dy where y is positive, else 0.
+
+    dy [...]
+    y [...] (constant)
+    -> dx [...]
+    T: integers and floats
+    Source: ONNX operator set 14, Relu
+
+    >>> out = oarlock.relu_gradient(oarlock.ones((2, 3)), oarlock.ones((2, 3)))
+    """
+
 def remainder(a: TensorLike, b: TensorLike) -> Tensor:
     r"""
     What a / b rounded down leaves, with b's sign. An integer divided by 0 is an error; the lowest one by -1 leaves 0. Floats by 0 give NaN.
@@ -1907,17 +2391,48 @@ def reshape(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
     [[1, 2], [3, 4]]
     """
 
+def rms_norm(x: TensorLike, scale: TensorLike | None = None, epsilon: float = 1e-05) -> Tensor:
+    r"""
+    x / sqrt(mean of x * x + epsilon) * scale over the last axis; no scale is 1. Computed in at least f32.
+
+    x [*L, C]
+    scale P[C] (optional)
+    epsilon: number; at least 0; default 1e-05
+    -> out [*L, C]
+    T: floats
+    P: floats
+    Source: Zhang and Sennrich 2019, Root mean square layer normalization; ONNX operator set 23, RMSNormalization
+
+    >>> out = oarlock.rms_norm(oarlock.ones((2, 3, 4)), epsilon=0.00001)
+    """
+
+def rms_norm_gradient(dy: TensorLike, x: TensorLike, inverse_rms: TensorLike, scale: TensorLike | None = None) -> RmsNormGradientResult:
+    r"""
+    The gradients of rms_norm's result with respect to x and scale, from the 1 / sqrt(mean of x * x + epsilon) that it used. Computed in at least f32.
+
+    dy [*L, C]
+    x [*L, C]
+    inverse_rms T+[*L]
+    scale P[C] (optional)
+    -> dx [*L, C], dscale T+[C]
+    T: floats
+    P: floats
+    Source: Zhang and Sennrich 2019, Root mean square layer normalization
+
+    >>> out = oarlock.rms_norm_gradient(oarlock.ones((2, 3, 4)), oarlock.ones((2, 3, 4)), oarlock.ones((2, 3)))
+    """
+
 def rmsprop_update(parameter: TensorLike, gradient: TensorLike, mean_square: TensorLike, rate: TensorLike, mean: TensorLike | None = None, momentum: TensorLike | None = None, alpha: float = 0.99, epsilon: float = 1e-08, weight_decay: float = 0.0, beta: float = 0.9) -> None:
     r"""
     One step of RMSProp: g = gradient + weight_decay * parameter; mean_square = alpha * mean_square + (1 - alpha) * g * g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred); step = g / (sqrt(...) + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate * step. Nothing is computed in less than f32.
 
     parameter [*S] (mutated)
     gradient [*S] (constant)
-    mean_square M[*S] (mutated)
+    mean_square M[*S] (mutated, values not negative)
     rate f64[] (host)
     mean M[*S] (optional, mutated)
     momentum M[*S] (optional, mutated)
-    alpha: number; at least 0; default 0.99
+    alpha: number; 0 to 1; default 0.99
     epsilon: number; at least 0; default 1e-08
     weight_decay: number; at least 0; default 0
     beta: number; at least 0; default 0.9
@@ -1925,7 +2440,7 @@ def rmsprop_update(parameter: TensorLike, gradient: TensorLike, mean_square: Ten
     M: floats
     Source: Hinton 2012, Neural networks for machine learning, lecture 6; Graves 2013, Generating sequences with recurrent neural networks, for the centred one
 
-    >>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'))
+    >>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'))
     """
 
 def roll(x: TensorLike, shifts: int | Sequence[int], axis: int | Sequence[int]) -> Tensor:
@@ -2013,6 +2528,20 @@ def search_sorted(sorted: TensorLike, values: TensorLike, side: Literal['left', 
     >>> out = oarlock.search_sorted(oarlock.ones((5,)), oarlock.ones((4,)), side='right')
     """
 
+def selu(x: TensorLike, alpha: float = 1.6732632423543772, gamma: float = 1.0507009873554805) -> Tensor:
+    r"""
+    gamma * x where x is positive, else gamma * alpha * (exp(x) - 1). The gradient at 0 is gamma * alpha.
+
+    x [...]
+    alpha: number; default 1.6732632423543772
+    gamma: number; default 1.0507009873554805
+    -> out [...]
+    T: floats
+    Source: Klambauer et al. 2017, Self-normalizing neural networks; ONNX operator set 6, Selu
+
+    >>> out = oarlock.selu(oarlock.ones((2, 3)))
+    """
+
 def sgd_update(parameter: TensorLike, gradient: TensorLike, rate: TensorLike, momentum: TensorLike | None = None, beta: float = 0.9, weight_decay: float = 0.0, nesterov: bool = False, dampening: float = 0.0) -> None:
     r"""
     One step of stochastic gradient descent: g = gradient + weight_decay * parameter; with momentum, momentum = beta * momentum + (1 - dampening) * g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.
@@ -2031,6 +2560,32 @@ def sgd_update(parameter: TensorLike, gradient: TensorLike, rate: TensorLike, mo
     >>> out = oarlock.sgd_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), weight_decay=0.1)
     """
 
+def shrink(x: TensorLike, bias: float = 0.0, lambd: float = 0.5) -> Tensor:
+    r"""
+    x + bias below -lambd, x - bias above lambd, else 0. NaN gives 0.
+
+    x [...]
+    bias: number; default 0
+    lambd: number; at least 0; default 0.5
+    -> out [...]
+    T: floats
+    Source: ONNX operator set 9, Shrink; torch.nn.functional.hardshrink with bias 0, softshrink with bias lambd
+
+    >>> out = oarlock.shrink(oarlock.ones((2, 3)))
+    """
+
+def sigmoid(x: TensorLike) -> Tensor:
+    r"""
+    1 / (1 + exp(-x)).
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: ONNX operator set 13, Sigmoid
+
+    >>> out = oarlock.sigmoid(oarlock.ones((2, 3)))
+    """
+
 def sign(x: TensorLike) -> Tensor:
     r"""
     -1 where x is negative, 1 where it is positive, 0 at 0; NaN stays.
@@ -2042,6 +2597,18 @@ def sign(x: TensorLike) -> Tensor:
 
     >>> oarlock.sign(oarlock.tensor([-3.0, 0.0, 2.0])).tolist()
     [-1.0, 0.0, 1.0]
+    """
+
+def silu(x: TensorLike) -> Tensor:
+    r"""
+    x / (1 + exp(-x)), also called swish.
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: Hendrycks and Gimpel 2016, Gaussian error linear units; ONNX operator set 24, Swish
+
+    >>> out = oarlock.silu(oarlock.ones((2, 3)))
     """
 
 def sin(x: TensorLike) -> Tensor:
@@ -2085,6 +2652,21 @@ def slice(x: TensorLike, starts: int | Sequence[int], sizes: int | Sequence[int]
     [2, 3]
     """
 
+def smooth_l1_loss(x: TensorLike, target: TensorLike, beta: float = 1.0, reduction: Literal['mean', 'none', 'sum'] = 'mean') -> Tensor:
+    r"""
+    For the difference d of x and target: d * d / (2 * beta) where |d| < beta, else |d| - beta / 2; or their mean or sum.
+
+    x [*S]
+    target [*S]
+    beta: number; at least 0; default 1
+    reduction: one of mean, none, sum; default mean
+    -> out [*R]
+    T: floats
+    Source: Girshick 2015, Fast R-CNN; torch.nn.functional.smooth_l1_loss
+
+    >>> out = oarlock.smooth_l1_loss(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')
+    """
+
 def softmax(x: TensorLike, axis: int = -1) -> Tensor:
     r"""
     exp(x) over its sum along an axis, computed from x minus its maximum. A row of -infinity alone gives NaN.
@@ -2097,6 +2679,31 @@ def softmax(x: TensorLike, axis: int = -1) -> Tensor:
 
     >>> oarlock.softmax(oarlock.tensor([0.0, 0.0])).tolist()
     [0.5, 0.5]
+    """
+
+def softplus(x: TensorLike, beta: float = 1.0) -> Tensor:
+    r"""
+    log(1 + exp(beta * x)) / beta, exact far from 0 too.
+
+    x [...]
+    beta: number; at least 1e-06; default 1
+    -> out [...]
+    T: floats
+    Source: ONNX operator set 22, Softplus; torch.nn.functional.softplus for beta
+
+    >>> out = oarlock.softplus(oarlock.ones((2, 3)))
+    """
+
+def softsign(x: TensorLike) -> Tensor:
+    r"""
+    x / (1 + |x|).
+
+    x [...]
+    -> out [...]
+    T: floats
+    Source: ONNX operator set 22, Softsign
+
+    >>> out = oarlock.softsign(oarlock.ones((2, 3)))
     """
 
 def sort(x: TensorLike, axis: int = -1, descending: bool = False) -> SortResult:
@@ -2308,6 +2915,20 @@ def tanh(x: TensorLike) -> Tensor:
 
     >>> oarlock.tanh(oarlock.tensor(0.0)).item()
     0.0
+    """
+
+def thresholded_relu(x: TensorLike, threshold: float = 1.0, value: float = 0.0) -> Tensor:
+    r"""
+    x where it is above threshold, else value; there the gradient is 0. NaN stays.
+
+    x [...]
+    threshold: number; default 1
+    value: number; default 0
+    -> out [...]
+    T: floats
+    Source: ONNX operator set 22, ThresholdedRelu; torch.nn.functional.threshold for value
+
+    >>> out = oarlock.thresholded_relu(oarlock.ones((2, 3)))
     """
 
 def tile(x: TensorLike, repetitions: int | Sequence[int]) -> Tensor:

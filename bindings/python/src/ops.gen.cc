@@ -151,6 +151,40 @@ PyObject* call_adamw_update(PyObject*, PyObject* const* args, Py_ssize_t n, PyOb
   return invoke(f_adamw_update, nullptr, args, n, names);
 }
 
+const Parameter parameters_adaptive_avg_pool[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"size", Kind::dims, true}};
+void run_adaptive_avg_pool(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Shape p1 = a.dims(1);
+  a.begin();
+  a.give(oarlock::adaptive_avg_pool(p0, p1));
+}
+const Function f_adaptive_avg_pool{"adaptive_avg_pool", parameters_adaptive_avg_pool, 2, run_adaptive_avg_pool, nullptr, 1, nullptr};
+PyObject* call_adaptive_avg_pool(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_adaptive_avg_pool, nullptr, args, n, names);
+}
+PyObject* method_adaptive_avg_pool(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_adaptive_avg_pool, self, args, n, names);
+}
+
+const Parameter parameters_adaptive_max_pool[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"size", Kind::dims, true}};
+void run_adaptive_max_pool(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Shape p1 = a.dims(1);
+  a.begin();
+  a.give(oarlock::adaptive_max_pool(p0, p1));
+}
+const Function f_adaptive_max_pool{"adaptive_max_pool", parameters_adaptive_max_pool, 2, run_adaptive_max_pool, nullptr, 1, nullptr};
+PyObject* call_adaptive_max_pool(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_adaptive_max_pool, nullptr, args, n, names);
+}
+PyObject* method_adaptive_max_pool(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_adaptive_max_pool, self, args, n, names);
+}
+
 const Parameter parameters_add[] = {
     {"a", Kind::tensor, true, 0, DType::none},
     {"b", Kind::tensor, true, 0, DType::none}};
@@ -368,6 +402,66 @@ PyObject* method_atanh(PyObject* self, PyObject* const* args, Py_ssize_t n, PyOb
   return invoke(f_atanh, self, args, n, names);
 }
 
+const Parameter parameters_attention[] = {
+    {"q", Kind::tensor, true, 0, DType::none},
+    {"k", Kind::tensor, true, 0, DType::none},
+    {"v", Kind::tensor, true, 0, DType::none},
+    {"mask", Kind::tensor, false, 1, DType::none},
+    {"causal", Kind::flag, false},
+    {"scale", Kind::real, false}};
+void run_attention(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  const Tensor& p3 = a.tensor(3);
+  bool p4 = a.flag(4, false);
+  auto p5 = a.maybe_real(5);
+  a.begin();
+  a.give(oarlock::attention(p0, p1, p2, p3, p4, p5));
+}
+const Function f_attention{"attention", parameters_attention, 6, run_attention, nullptr, 1, nullptr};
+PyObject* call_attention(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_attention, nullptr, args, n, names);
+}
+PyObject* method_attention(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_attention, self, args, n, names);
+}
+
+const Parameter parameters_attention_gradient[] = {
+    {"dy", Kind::tensor, true, 0, DType::none},
+    {"q", Kind::tensor, true, 0, DType::none},
+    {"k", Kind::tensor, true, 0, DType::none},
+    {"v", Kind::tensor, true, 0, DType::none},
+    {"y", Kind::tensor, true, 0, DType::none},
+    {"log_sum", Kind::tensor, true, 0, DType::none},
+    {"mask", Kind::tensor, false, 1, DType::none},
+    {"causal", Kind::flag, false},
+    {"scale", Kind::real, false}};
+const char* const outputs_attention_gradient[] = {"dq", "dk", "dv"};
+void run_attention_gradient(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  const Tensor& p3 = a.tensor(3);
+  const Tensor& p4 = a.tensor(4);
+  const Tensor& p5 = a.tensor(5);
+  const Tensor& p6 = a.tensor(6);
+  bool p7 = a.flag(7, false);
+  auto p8 = a.maybe_real(8);
+  a.begin();
+  auto r = oarlock::attention_gradient(p0, p1, p2, p3, p4, p5, p6, p7, p8);
+  a.give(std::move(r.dq));
+  a.give(std::move(r.dk));
+  a.give(std::move(r.dv));
+}
+const Function f_attention_gradient{"attention_gradient", parameters_attention_gradient, 9, run_attention_gradient, outputs_attention_gradient, 3, "AttentionGradientResult"};
+PyObject* call_attention_gradient(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_attention_gradient, nullptr, args, n, names);
+}
+PyObject* method_attention_gradient(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_attention_gradient, self, args, n, names);
+}
+
 const Parameter parameters_avg_pool[] = {
     {"x", Kind::tensor, true, 0, DType::none},
     {"kernel", Kind::integers, true},
@@ -503,6 +597,46 @@ PyObject* call_bernoulli(PyObject*, PyObject* const* args, Py_ssize_t n, PyObjec
 }
 PyObject* method_bernoulli(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_bernoulli, self, args, n, names);
+}
+
+const Parameter parameters_binary_cross_entropy[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"target", Kind::tensor, true, 0, DType::none},
+    {"reduction", Kind::text, false}};
+void run_binary_cross_entropy(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  std::string_view p2 = a.text(2, "mean");
+  a.begin();
+  a.give(oarlock::binary_cross_entropy(p0, p1, p2));
+}
+const Function f_binary_cross_entropy{"binary_cross_entropy", parameters_binary_cross_entropy, 3, run_binary_cross_entropy, nullptr, 1, nullptr};
+PyObject* call_binary_cross_entropy(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_binary_cross_entropy, nullptr, args, n, names);
+}
+PyObject* method_binary_cross_entropy(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_binary_cross_entropy, self, args, n, names);
+}
+
+const Parameter parameters_binary_cross_entropy_with_logits[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"target", Kind::tensor, true, 0, DType::none},
+    {"positive_weight", Kind::tensor, false, 0, DType::none},
+    {"reduction", Kind::text, false}};
+void run_binary_cross_entropy_with_logits(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  std::string_view p3 = a.text(3, "mean");
+  a.begin();
+  a.give(oarlock::binary_cross_entropy_with_logits(p0, p1, p2, p3));
+}
+const Function f_binary_cross_entropy_with_logits{"binary_cross_entropy_with_logits", parameters_binary_cross_entropy_with_logits, 4, run_binary_cross_entropy_with_logits, nullptr, 1, nullptr};
+PyObject* call_binary_cross_entropy_with_logits(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_binary_cross_entropy_with_logits, nullptr, args, n, names);
+}
+PyObject* method_binary_cross_entropy_with_logits(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_binary_cross_entropy_with_logits, self, args, n, names);
 }
 
 const Parameter parameters_bincount[] = {
@@ -658,6 +792,23 @@ PyObject* method_ceil(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
   return invoke(f_ceil, self, args, n, names);
 }
 
+const Parameter parameters_celu[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"alpha", Kind::real, false}};
+void run_celu(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  double p1 = a.real(1, 1);
+  a.begin();
+  a.give(oarlock::celu(p0, p1));
+}
+const Function f_celu{"celu", parameters_celu, 2, run_celu, nullptr, 1, nullptr};
+PyObject* call_celu(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_celu, nullptr, args, n, names);
+}
+PyObject* method_celu(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_celu, self, args, n, names);
+}
+
 const Parameter parameters_chunk[] = {
     {"x", Kind::tensor, true, 0, DType::none},
     {"parts", Kind::integer, true},
@@ -762,6 +913,35 @@ PyObject* call_conv_input_gradient(PyObject*, PyObject* const* args, Py_ssize_t 
 }
 PyObject* method_conv_input_gradient(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_conv_input_gradient, self, args, n, names);
+}
+
+const Parameter parameters_conv_transpose[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"w", Kind::tensor, true, 0, DType::none},
+    {"bias", Kind::tensor, false, 0, DType::none},
+    {"stride", Kind::integers, false},
+    {"padding", Kind::integers, false},
+    {"dilation", Kind::integers, false},
+    {"groups", Kind::integer, false},
+    {"output_padding", Kind::integers, false}};
+void run_conv_transpose(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  Integers p3 = a.integers(3);
+  Integers p4 = a.integers(4);
+  Integers p5 = a.integers(5);
+  int64_t p6 = a.integer(6, 1);
+  Integers p7 = a.integers(7);
+  a.begin();
+  a.give(oarlock::conv_transpose(p0, p1, p2, p3, p4, p5, p6, p7));
+}
+const Function f_conv_transpose{"conv_transpose", parameters_conv_transpose, 8, run_conv_transpose, nullptr, 1, nullptr};
+PyObject* call_conv_transpose(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_conv_transpose, nullptr, args, n, names);
+}
+PyObject* method_conv_transpose(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_conv_transpose, self, args, n, names);
 }
 
 const Parameter parameters_conv_weight_gradient[] = {
@@ -887,6 +1067,33 @@ PyObject* call_cross_entropy(PyObject*, PyObject* const* args, Py_ssize_t n, PyO
 }
 PyObject* method_cross_entropy(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_cross_entropy, self, args, n, names);
+}
+
+const Parameter parameters_cross_entropy_loss[] = {
+    {"logits", Kind::tensor, true, 0, DType::none},
+    {"labels", Kind::tensor, true, 1, DType::none},
+    {"weight", Kind::tensor, false, 0, DType::none},
+    {"axis", Kind::axis, false},
+    {"ignore_index", Kind::integer, false},
+    {"label_smoothing", Kind::real, false},
+    {"reduction", Kind::text, false}};
+void run_cross_entropy_loss(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  int64_t p3 = a.integer(3, -1);
+  int64_t p4 = a.integer(4, -100);
+  double p5 = a.real(5, 0);
+  std::string_view p6 = a.text(6, "mean");
+  a.begin();
+  a.give(oarlock::cross_entropy_loss(p0, p1, p2, p3, p4, p5, p6));
+}
+const Function f_cross_entropy_loss{"cross_entropy_loss", parameters_cross_entropy_loss, 7, run_cross_entropy_loss, nullptr, 1, nullptr};
+PyObject* call_cross_entropy_loss(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_cross_entropy_loss, nullptr, args, n, names);
+}
+PyObject* method_cross_entropy_loss(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_cross_entropy_loss, self, args, n, names);
 }
 
 const Parameter parameters_cumsum[] = {
@@ -1052,6 +1259,42 @@ PyObject* call_dropout(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject*
 }
 PyObject* method_dropout(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_dropout, self, args, n, names);
+}
+
+const Parameter parameters_elu[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"alpha", Kind::real, false}};
+void run_elu(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  double p1 = a.real(1, 1);
+  a.begin();
+  a.give(oarlock::elu(p0, p1));
+}
+const Function f_elu{"elu", parameters_elu, 2, run_elu, nullptr, 1, nullptr};
+PyObject* call_elu(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_elu, nullptr, args, n, names);
+}
+PyObject* method_elu(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_elu, self, args, n, names);
+}
+
+const Parameter parameters_embedding[] = {
+    {"index", Kind::tensor, true, 1, DType::none},
+    {"weight", Kind::tensor, true, 0, DType::none},
+    {"padding_index", Kind::integer, false}};
+void run_embedding(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  auto p2 = a.maybe_integer(2);
+  a.begin();
+  a.give(oarlock::embedding(p0, p1, p2));
+}
+const Function f_embedding{"embedding", parameters_embedding, 3, run_embedding, nullptr, 1, nullptr};
+PyObject* call_embedding(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_embedding, nullptr, args, n, names);
+}
+PyObject* method_embedding(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_embedding, self, args, n, names);
 }
 
 const Parameter parameters_equal[] = {
@@ -1333,6 +1576,23 @@ PyObject* method_gather_nd(PyObject* self, PyObject* const* args, Py_ssize_t n, 
   return invoke(f_gather_nd, self, args, n, names);
 }
 
+const Parameter parameters_gelu[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"approximate", Kind::text, false}};
+void run_gelu(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  std::string_view p1 = a.text(1, "none");
+  a.begin();
+  a.give(oarlock::gelu(p0, p1));
+}
+const Function f_gelu{"gelu", parameters_gelu, 2, run_gelu, nullptr, 1, nullptr};
+PyObject* call_gelu(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_gelu, nullptr, args, n, names);
+}
+PyObject* method_gelu(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_gelu, self, args, n, names);
+}
+
 const Parameter parameters_global_norm[] = {
     {"xs", Kind::tensors, true, 0, DType::none}};
 void run_global_norm(Arguments& a) {
@@ -1343,6 +1603,23 @@ void run_global_norm(Arguments& a) {
 const Function f_global_norm{"global_norm", parameters_global_norm, 1, run_global_norm, nullptr, 1, nullptr};
 PyObject* call_global_norm(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_global_norm, nullptr, args, n, names);
+}
+
+const Parameter parameters_glu[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"axis", Kind::axis, false}};
+void run_glu(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1, -1);
+  a.begin();
+  a.give(oarlock::glu(p0, p1));
+}
+const Function f_glu{"glu", parameters_glu, 2, run_glu, nullptr, 1, nullptr};
+PyObject* call_glu(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_glu, nullptr, args, n, names);
+}
+PyObject* method_glu(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_glu, self, args, n, names);
 }
 
 const Parameter parameters_greater[] = {
@@ -1379,6 +1656,82 @@ PyObject* method_greater_equal(PyObject* self, PyObject* const* args, Py_ssize_t
   return invoke(f_greater_equal, self, args, n, names);
 }
 
+const Parameter parameters_group_norm[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"groups", Kind::integer, true},
+    {"scale", Kind::tensor, false, 1, DType::none},
+    {"bias", Kind::tensor, false, 1, DType::none},
+    {"epsilon", Kind::real, false}};
+void run_group_norm(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  int64_t p1 = a.integer(1);
+  const Tensor& p2 = a.tensor(2);
+  const Tensor& p3 = a.tensor(3);
+  double p4 = a.real(4, 1e-05);
+  a.begin();
+  a.give(oarlock::group_norm(p0, p1, p2, p3, p4));
+}
+const Function f_group_norm{"group_norm", parameters_group_norm, 5, run_group_norm, nullptr, 1, nullptr};
+PyObject* call_group_norm(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_group_norm, nullptr, args, n, names);
+}
+PyObject* method_group_norm(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_group_norm, self, args, n, names);
+}
+
+const Parameter parameters_hard_sigmoid[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"alpha", Kind::real, false},
+    {"beta", Kind::real, false}};
+void run_hard_sigmoid(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  double p1 = a.real(1, 0.2);
+  double p2 = a.real(2, 0.5);
+  a.begin();
+  a.give(oarlock::hard_sigmoid(p0, p1, p2));
+}
+const Function f_hard_sigmoid{"hard_sigmoid", parameters_hard_sigmoid, 3, run_hard_sigmoid, nullptr, 1, nullptr};
+PyObject* call_hard_sigmoid(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_hard_sigmoid, nullptr, args, n, names);
+}
+PyObject* method_hard_sigmoid(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_hard_sigmoid, self, args, n, names);
+}
+
+const Parameter parameters_hard_swish[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_hard_swish(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::hard_swish(p0));
+}
+const Function f_hard_swish{"hard_swish", parameters_hard_swish, 1, run_hard_swish, nullptr, 1, nullptr};
+PyObject* call_hard_swish(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_hard_swish, nullptr, args, n, names);
+}
+PyObject* method_hard_swish(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_hard_swish, self, args, n, names);
+}
+
+const Parameter parameters_hard_tanh[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"low", Kind::real, false},
+    {"high", Kind::real, false}};
+void run_hard_tanh(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  double p1 = a.real(1, -1);
+  double p2 = a.real(2, 1);
+  a.begin();
+  a.give(oarlock::hard_tanh(p0, p1, p2));
+}
+const Function f_hard_tanh{"hard_tanh", parameters_hard_tanh, 3, run_hard_tanh, nullptr, 1, nullptr};
+PyObject* call_hard_tanh(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_hard_tanh, nullptr, args, n, names);
+}
+PyObject* method_hard_tanh(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_hard_tanh, self, args, n, names);
+}
+
 const Parameter parameters_heaviside[] = {
     {"x", Kind::tensor, true, 0, DType::none},
     {"value", Kind::tensor, true, 0, DType::none}};
@@ -1394,6 +1747,27 @@ PyObject* call_heaviside(PyObject*, PyObject* const* args, Py_ssize_t n, PyObjec
 }
 PyObject* method_heaviside(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_heaviside, self, args, n, names);
+}
+
+const Parameter parameters_huber_loss[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"target", Kind::tensor, true, 0, DType::none},
+    {"delta", Kind::real, false},
+    {"reduction", Kind::text, false}};
+void run_huber_loss(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  double p2 = a.real(2, 1);
+  std::string_view p3 = a.text(3, "mean");
+  a.begin();
+  a.give(oarlock::huber_loss(p0, p1, p2, p3));
+}
+const Function f_huber_loss{"huber_loss", parameters_huber_loss, 4, run_huber_loss, nullptr, 1, nullptr};
+PyObject* call_huber_loss(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_huber_loss, nullptr, args, n, names);
+}
+PyObject* method_huber_loss(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_huber_loss, self, args, n, names);
 }
 
 const Parameter parameters_hypot[] = {
@@ -1432,6 +1806,27 @@ PyObject* call_index_add(PyObject*, PyObject* const* args, Py_ssize_t n, PyObjec
 }
 PyObject* method_index_add(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_index_add, self, args, n, names);
+}
+
+const Parameter parameters_instance_norm[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"scale", Kind::tensor, false, 1, DType::none},
+    {"bias", Kind::tensor, false, 1, DType::none},
+    {"epsilon", Kind::real, false}};
+void run_instance_norm(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  double p3 = a.real(3, 1e-05);
+  a.begin();
+  a.give(oarlock::instance_norm(p0, p1, p2, p3));
+}
+const Function f_instance_norm{"instance_norm", parameters_instance_norm, 4, run_instance_norm, nullptr, 1, nullptr};
+PyObject* call_instance_norm(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_instance_norm, nullptr, args, n, names);
+}
+PyObject* method_instance_norm(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_instance_norm, self, args, n, names);
 }
 
 const Parameter parameters_isfinite[] = {
@@ -1477,6 +1872,111 @@ PyObject* call_isnan(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* n
 }
 PyObject* method_isnan(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_isnan, self, args, n, names);
+}
+
+const Parameter parameters_kl_div[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"target", Kind::tensor, true, 0, DType::none},
+    {"log_target", Kind::flag, false},
+    {"reduction", Kind::text, false}};
+void run_kl_div(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  bool p2 = a.flag(2, false);
+  std::string_view p3 = a.text(3, "mean");
+  a.begin();
+  a.give(oarlock::kl_div(p0, p1, p2, p3));
+}
+const Function f_kl_div{"kl_div", parameters_kl_div, 4, run_kl_div, nullptr, 1, nullptr};
+PyObject* call_kl_div(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_kl_div, nullptr, args, n, names);
+}
+PyObject* method_kl_div(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_kl_div, self, args, n, names);
+}
+
+const Parameter parameters_l1_loss[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"target", Kind::tensor, true, 0, DType::none},
+    {"reduction", Kind::text, false}};
+void run_l1_loss(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  std::string_view p2 = a.text(2, "mean");
+  a.begin();
+  a.give(oarlock::l1_loss(p0, p1, p2));
+}
+const Function f_l1_loss{"l1_loss", parameters_l1_loss, 3, run_l1_loss, nullptr, 1, nullptr};
+PyObject* call_l1_loss(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_l1_loss, nullptr, args, n, names);
+}
+PyObject* method_l1_loss(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_l1_loss, self, args, n, names);
+}
+
+const Parameter parameters_layer_norm[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"scale", Kind::tensor, false, 1, DType::none},
+    {"bias", Kind::tensor, false, 1, DType::none},
+    {"epsilon", Kind::real, false}};
+void run_layer_norm(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  double p3 = a.real(3, 1e-05);
+  a.begin();
+  a.give(oarlock::layer_norm(p0, p1, p2, p3));
+}
+const Function f_layer_norm{"layer_norm", parameters_layer_norm, 4, run_layer_norm, nullptr, 1, nullptr};
+PyObject* call_layer_norm(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_layer_norm, nullptr, args, n, names);
+}
+PyObject* method_layer_norm(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_layer_norm, self, args, n, names);
+}
+
+const Parameter parameters_layer_norm_gradient[] = {
+    {"dy", Kind::tensor, true, 0, DType::none},
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"mean", Kind::tensor, true, 0, DType::none},
+    {"inverse_std", Kind::tensor, true, 0, DType::none},
+    {"scale", Kind::tensor, false, 1, DType::none}};
+const char* const outputs_layer_norm_gradient[] = {"dx", "dscale", "dbias"};
+void run_layer_norm_gradient(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  const Tensor& p3 = a.tensor(3);
+  const Tensor& p4 = a.tensor(4);
+  a.begin();
+  auto r = oarlock::layer_norm_gradient(p0, p1, p2, p3, p4);
+  a.give(std::move(r.dx));
+  a.give(std::move(r.dscale));
+  a.give(std::move(r.dbias));
+}
+const Function f_layer_norm_gradient{"layer_norm_gradient", parameters_layer_norm_gradient, 5, run_layer_norm_gradient, outputs_layer_norm_gradient, 3, "LayerNormGradientResult"};
+PyObject* call_layer_norm_gradient(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_layer_norm_gradient, nullptr, args, n, names);
+}
+PyObject* method_layer_norm_gradient(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_layer_norm_gradient, self, args, n, names);
+}
+
+const Parameter parameters_leaky_relu[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"alpha", Kind::real, false}};
+void run_leaky_relu(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  double p1 = a.real(1, 0.01);
+  a.begin();
+  a.give(oarlock::leaky_relu(p0, p1));
+}
+const Function f_leaky_relu{"leaky_relu", parameters_leaky_relu, 2, run_leaky_relu, nullptr, 1, nullptr};
+PyObject* call_leaky_relu(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_leaky_relu, nullptr, args, n, names);
+}
+PyObject* method_leaky_relu(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_leaky_relu, self, args, n, names);
 }
 
 const Parameter parameters_lerp[] = {
@@ -1646,6 +2146,21 @@ PyObject* call_log2(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* na
 }
 PyObject* method_log2(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_log2, self, args, n, names);
+}
+
+const Parameter parameters_log_sigmoid[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_log_sigmoid(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::log_sigmoid(p0));
+}
+const Function f_log_sigmoid{"log_sigmoid", parameters_log_sigmoid, 1, run_log_sigmoid, nullptr, 1, nullptr};
+PyObject* call_log_sigmoid(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_log_sigmoid, nullptr, args, n, names);
+}
+PyObject* method_log_sigmoid(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_log_sigmoid, self, args, n, names);
 }
 
 const Parameter parameters_log_softmax[] = {
@@ -1879,6 +2394,25 @@ PyObject* method_max_pool(PyObject* self, PyObject* const* args, Py_ssize_t n, P
   return invoke(f_max_pool, self, args, n, names);
 }
 
+const Parameter parameters_max_pool_gradient[] = {
+    {"dy", Kind::tensor, true, 0, DType::none},
+    {"indices", Kind::tensor, true, -1, DType::i64},
+    {"size", Kind::dims, true}};
+void run_max_pool_gradient(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  Shape p2 = a.dims(2);
+  a.begin();
+  a.give(oarlock::max_pool_gradient(p0, p1, p2));
+}
+const Function f_max_pool_gradient{"max_pool_gradient", parameters_max_pool_gradient, 3, run_max_pool_gradient, nullptr, 1, nullptr};
+PyObject* call_max_pool_gradient(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_max_pool_gradient, nullptr, args, n, names);
+}
+PyObject* method_max_pool_gradient(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_max_pool_gradient, self, args, n, names);
+}
+
 const Parameter parameters_maximum[] = {
     {"a", Kind::tensor, true, 0, DType::none},
     {"b", Kind::tensor, true, 0, DType::none}};
@@ -1984,6 +2518,21 @@ PyObject* method_minimum(PyObject* self, PyObject* const* args, Py_ssize_t n, Py
   return invoke(f_minimum, self, args, n, names);
 }
 
+const Parameter parameters_mish[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_mish(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::mish(p0));
+}
+const Function f_mish{"mish", parameters_mish, 1, run_mish, nullptr, 1, nullptr};
+PyObject* call_mish(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_mish, nullptr, args, n, names);
+}
+PyObject* method_mish(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_mish, self, args, n, names);
+}
+
 const Parameter parameters_moveaxis[] = {
     {"x", Kind::tensor, true, 0, DType::none},
     {"source", Kind::axes, true},
@@ -2001,6 +2550,25 @@ PyObject* call_moveaxis(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject
 }
 PyObject* method_moveaxis(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_moveaxis, self, args, n, names);
+}
+
+const Parameter parameters_mse_loss[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"target", Kind::tensor, true, 0, DType::none},
+    {"reduction", Kind::text, false}};
+void run_mse_loss(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  std::string_view p2 = a.text(2, "mean");
+  a.begin();
+  a.give(oarlock::mse_loss(p0, p1, p2));
+}
+const Function f_mse_loss{"mse_loss", parameters_mse_loss, 3, run_mse_loss, nullptr, 1, nullptr};
+PyObject* call_mse_loss(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_mse_loss, nullptr, args, n, names);
+}
+PyObject* method_mse_loss(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_mse_loss, self, args, n, names);
 }
 
 const Parameter parameters_multiply[] = {
@@ -2054,6 +2622,31 @@ PyObject* call_negative(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject
 }
 PyObject* method_negative(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_negative, self, args, n, names);
+}
+
+const Parameter parameters_nll_loss[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"labels", Kind::tensor, true, 1, DType::none},
+    {"weight", Kind::tensor, false, 0, DType::none},
+    {"axis", Kind::axis, false},
+    {"ignore_index", Kind::integer, false},
+    {"reduction", Kind::text, false}};
+void run_nll_loss(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  int64_t p3 = a.integer(3, -1);
+  int64_t p4 = a.integer(4, -100);
+  std::string_view p5 = a.text(5, "mean");
+  a.begin();
+  a.give(oarlock::nll_loss(p0, p1, p2, p3, p4, p5));
+}
+const Function f_nll_loss{"nll_loss", parameters_nll_loss, 6, run_nll_loss, nullptr, 1, nullptr};
+PyObject* call_nll_loss(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_nll_loss, nullptr, args, n, names);
+}
+PyObject* method_nll_loss(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_nll_loss, self, args, n, names);
 }
 
 const Parameter parameters_nonzero[] = {
@@ -2219,6 +2812,23 @@ PyObject* method_power(PyObject* self, PyObject* const* args, Py_ssize_t n, PyOb
   return invoke(f_power, self, args, n, names);
 }
 
+const Parameter parameters_prelu[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"slope", Kind::tensor, true, 0, DType::none}};
+void run_prelu(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::prelu(p0, p1));
+}
+const Function f_prelu{"prelu", parameters_prelu, 2, run_prelu, nullptr, 1, nullptr};
+PyObject* call_prelu(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_prelu, nullptr, args, n, names);
+}
+PyObject* method_prelu(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_prelu, self, args, n, names);
+}
+
 const Parameter parameters_product[] = {
     {"x", Kind::tensor, true, 0, DType::none},
     {"axis", Kind::axes, false},
@@ -2373,6 +2983,38 @@ PyObject* method_relu(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
   return invoke(f_relu, self, args, n, names);
 }
 
+const Parameter parameters_relu6[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_relu6(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::relu6(p0));
+}
+const Function f_relu6{"relu6", parameters_relu6, 1, run_relu6, nullptr, 1, nullptr};
+PyObject* call_relu6(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_relu6, nullptr, args, n, names);
+}
+PyObject* method_relu6(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_relu6, self, args, n, names);
+}
+
+const Parameter parameters_relu_gradient[] = {
+    {"dy", Kind::tensor, true, 0, DType::none},
+    {"y", Kind::tensor, true, 0, DType::none}};
+void run_relu_gradient(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  a.begin();
+  a.give(oarlock::relu_gradient(p0, p1));
+}
+const Function f_relu_gradient{"relu_gradient", parameters_relu_gradient, 2, run_relu_gradient, nullptr, 1, nullptr};
+PyObject* call_relu_gradient(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_relu_gradient, nullptr, args, n, names);
+}
+PyObject* method_relu_gradient(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_relu_gradient, self, args, n, names);
+}
+
 const Parameter parameters_remainder[] = {
     {"a", Kind::tensor, true, 0, DType::none},
     {"b", Kind::tensor, true, 0, DType::none}};
@@ -2424,6 +3066,49 @@ PyObject* call_reshape(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject*
 }
 PyObject* method_reshape(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_reshape, self, args, n, names);
+}
+
+const Parameter parameters_rms_norm[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"scale", Kind::tensor, false, 1, DType::none},
+    {"epsilon", Kind::real, false}};
+void run_rms_norm(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  double p2 = a.real(2, 1e-05);
+  a.begin();
+  a.give(oarlock::rms_norm(p0, p1, p2));
+}
+const Function f_rms_norm{"rms_norm", parameters_rms_norm, 3, run_rms_norm, nullptr, 1, nullptr};
+PyObject* call_rms_norm(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_rms_norm, nullptr, args, n, names);
+}
+PyObject* method_rms_norm(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_rms_norm, self, args, n, names);
+}
+
+const Parameter parameters_rms_norm_gradient[] = {
+    {"dy", Kind::tensor, true, 0, DType::none},
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"inverse_rms", Kind::tensor, true, 0, DType::none},
+    {"scale", Kind::tensor, false, 1, DType::none}};
+const char* const outputs_rms_norm_gradient[] = {"dx", "dscale"};
+void run_rms_norm_gradient(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  const Tensor& p3 = a.tensor(3);
+  a.begin();
+  auto r = oarlock::rms_norm_gradient(p0, p1, p2, p3);
+  a.give(std::move(r.dx));
+  a.give(std::move(r.dscale));
+}
+const Function f_rms_norm_gradient{"rms_norm_gradient", parameters_rms_norm_gradient, 4, run_rms_norm_gradient, outputs_rms_norm_gradient, 2, "RmsNormGradientResult"};
+PyObject* call_rms_norm_gradient(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_rms_norm_gradient, nullptr, args, n, names);
+}
+PyObject* method_rms_norm_gradient(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_rms_norm_gradient, self, args, n, names);
 }
 
 const Parameter parameters_rmsprop_update[] = {
@@ -2564,6 +3249,25 @@ PyObject* method_search_sorted(PyObject* self, PyObject* const* args, Py_ssize_t
   return invoke(f_search_sorted, self, args, n, names);
 }
 
+const Parameter parameters_selu[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"alpha", Kind::real, false},
+    {"gamma", Kind::real, false}};
+void run_selu(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  double p1 = a.real(1, 1.6732632423543772);
+  double p2 = a.real(2, 1.0507009873554805);
+  a.begin();
+  a.give(oarlock::selu(p0, p1, p2));
+}
+const Function f_selu{"selu", parameters_selu, 3, run_selu, nullptr, 1, nullptr};
+PyObject* call_selu(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_selu, nullptr, args, n, names);
+}
+PyObject* method_selu(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_selu, self, args, n, names);
+}
+
 const Parameter parameters_sgd_update[] = {
     {"parameter", Kind::tensor, true, 0, DType::none},
     {"gradient", Kind::tensor, true, 0, DType::none},
@@ -2590,6 +3294,40 @@ PyObject* call_sgd_update(PyObject*, PyObject* const* args, Py_ssize_t n, PyObje
   return invoke(f_sgd_update, nullptr, args, n, names);
 }
 
+const Parameter parameters_shrink[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"bias", Kind::real, false},
+    {"lambd", Kind::real, false}};
+void run_shrink(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  double p1 = a.real(1, 0);
+  double p2 = a.real(2, 0.5);
+  a.begin();
+  a.give(oarlock::shrink(p0, p1, p2));
+}
+const Function f_shrink{"shrink", parameters_shrink, 3, run_shrink, nullptr, 1, nullptr};
+PyObject* call_shrink(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_shrink, nullptr, args, n, names);
+}
+PyObject* method_shrink(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_shrink, self, args, n, names);
+}
+
+const Parameter parameters_sigmoid[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_sigmoid(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::sigmoid(p0));
+}
+const Function f_sigmoid{"sigmoid", parameters_sigmoid, 1, run_sigmoid, nullptr, 1, nullptr};
+PyObject* call_sigmoid(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_sigmoid, nullptr, args, n, names);
+}
+PyObject* method_sigmoid(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_sigmoid, self, args, n, names);
+}
+
 const Parameter parameters_sign[] = {
     {"x", Kind::tensor, true, 0, DType::none}};
 void run_sign(Arguments& a) {
@@ -2603,6 +3341,21 @@ PyObject* call_sign(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* na
 }
 PyObject* method_sign(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_sign, self, args, n, names);
+}
+
+const Parameter parameters_silu[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_silu(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::silu(p0));
+}
+const Function f_silu{"silu", parameters_silu, 1, run_silu, nullptr, 1, nullptr};
+PyObject* call_silu(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_silu, nullptr, args, n, names);
+}
+PyObject* method_silu(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_silu, self, args, n, names);
 }
 
 const Parameter parameters_sin[] = {
@@ -2656,6 +3409,27 @@ PyObject* method_slice(PyObject* self, PyObject* const* args, Py_ssize_t n, PyOb
   return invoke(f_slice, self, args, n, names);
 }
 
+const Parameter parameters_smooth_l1_loss[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"target", Kind::tensor, true, 0, DType::none},
+    {"beta", Kind::real, false},
+    {"reduction", Kind::text, false}};
+void run_smooth_l1_loss(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  double p2 = a.real(2, 1);
+  std::string_view p3 = a.text(3, "mean");
+  a.begin();
+  a.give(oarlock::smooth_l1_loss(p0, p1, p2, p3));
+}
+const Function f_smooth_l1_loss{"smooth_l1_loss", parameters_smooth_l1_loss, 4, run_smooth_l1_loss, nullptr, 1, nullptr};
+PyObject* call_smooth_l1_loss(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_smooth_l1_loss, nullptr, args, n, names);
+}
+PyObject* method_smooth_l1_loss(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_smooth_l1_loss, self, args, n, names);
+}
+
 const Parameter parameters_softmax[] = {
     {"x", Kind::tensor, true, 0, DType::none},
     {"axis", Kind::axis, false}};
@@ -2671,6 +3445,38 @@ PyObject* call_softmax(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject*
 }
 PyObject* method_softmax(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_softmax, self, args, n, names);
+}
+
+const Parameter parameters_softplus[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"beta", Kind::real, false}};
+void run_softplus(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  double p1 = a.real(1, 1);
+  a.begin();
+  a.give(oarlock::softplus(p0, p1));
+}
+const Function f_softplus{"softplus", parameters_softplus, 2, run_softplus, nullptr, 1, nullptr};
+PyObject* call_softplus(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_softplus, nullptr, args, n, names);
+}
+PyObject* method_softplus(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_softplus, self, args, n, names);
+}
+
+const Parameter parameters_softsign[] = {
+    {"x", Kind::tensor, true, 0, DType::none}};
+void run_softsign(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  a.begin();
+  a.give(oarlock::softsign(p0));
+}
+const Function f_softsign{"softsign", parameters_softsign, 1, run_softsign, nullptr, 1, nullptr};
+PyObject* call_softsign(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_softsign, nullptr, args, n, names);
+}
+PyObject* method_softsign(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_softsign, self, args, n, names);
 }
 
 const Parameter parameters_sort[] = {
@@ -2938,6 +3744,25 @@ PyObject* call_tanh(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* na
 }
 PyObject* method_tanh(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_tanh, self, args, n, names);
+}
+
+const Parameter parameters_thresholded_relu[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"threshold", Kind::real, false},
+    {"value", Kind::real, false}};
+void run_thresholded_relu(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  double p1 = a.real(1, 1);
+  double p2 = a.real(2, 0);
+  a.begin();
+  a.give(oarlock::thresholded_relu(p0, p1, p2));
+}
+const Function f_thresholded_relu{"thresholded_relu", parameters_thresholded_relu, 3, run_thresholded_relu, nullptr, 1, nullptr};
+PyObject* call_thresholded_relu(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_thresholded_relu, nullptr, args, n, names);
+}
+PyObject* method_thresholded_relu(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_thresholded_relu, self, args, n, names);
 }
 
 const Parameter parameters_tile[] = {
@@ -3270,7 +4095,7 @@ PyMethodDef op_functions[] = {
      "\n"
      "parameter [*S] (mutated)\n"
      "gradient [*S] (constant)\n"
-     "sum M[*S] (mutated)\n"
+     "sum M[*S] (mutated, values not negative)\n"
      "rate f64[] (host)\n"
      "epsilon: number; at least 0; default 1e-10\n"
      "weight_decay: number; at least 0; default 0\n"
@@ -3278,7 +4103,7 @@ PyMethodDef op_functions[] = {
      "M: floats\n"
      "Source: Duchi et al. 2011, Adaptive subgradient methods\n"
      "\n"
-     ">>> out = oarlock.adagrad_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'))\n"
+     ">>> out = oarlock.adagrad_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'))\n"
      "\n"},
     {"adam_update", as_function(call_adam_update), kFlags,
      "adam_update(parameter, gradient, first, second, rate, step, greatest=None, beta1=0.9, beta2=0.999, epsilon=1e-08, weight_decay=0.0)\n"
@@ -3289,19 +4114,19 @@ PyMethodDef op_functions[] = {
      "parameter [*S] (mutated)\n"
      "gradient [*S] (constant)\n"
      "first M[*S] (mutated)\n"
-     "second M[*S] (mutated)\n"
+     "second M[*S] (mutated, values not negative)\n"
      "rate f64[] (host)\n"
      "step i64[] (host)\n"
-     "greatest M[*S] (optional, mutated)\n"
-     "beta1: number; at least 0; default 0.9\n"
-     "beta2: number; at least 0; default 0.999\n"
+     "greatest M[*S] (optional, mutated, values not negative)\n"
+     "beta1: number; 0 to 1; default 0.9\n"
+     "beta2: number; 0 to 1; default 0.999\n"
      "epsilon: number; at least 0; default 1e-08\n"
      "weight_decay: number; at least 0; default 0\n"
      "T: floats\n"
      "M: floats\n"
      "Source: Kingma and Ba 2015, Adam: a method for stochastic optimization; Reddi et al. 2018, On the convergence of Adam and beyond\n"
      "\n"
-     ">>> out = oarlock.adam_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))\n"
+     ">>> out = oarlock.adam_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))\n"
      "\n"},
     {"adamw_update", as_function(call_adamw_update), kFlags,
      "adamw_update(parameter, gradient, first, second, rate, step, greatest=None, beta1=0.9, beta2=0.999, epsilon=1e-08, weight_decay=0.01)\n"
@@ -3312,19 +4137,47 @@ PyMethodDef op_functions[] = {
      "parameter [*S] (mutated)\n"
      "gradient [*S] (constant)\n"
      "first M[*S] (mutated)\n"
-     "second M[*S] (mutated)\n"
+     "second M[*S] (mutated, values not negative)\n"
      "rate f64[] (host)\n"
      "step i64[] (host)\n"
-     "greatest M[*S] (optional, mutated)\n"
-     "beta1: number; at least 0; default 0.9\n"
-     "beta2: number; at least 0; default 0.999\n"
+     "greatest M[*S] (optional, mutated, values not negative)\n"
+     "beta1: number; 0 to 1; default 0.9\n"
+     "beta2: number; 0 to 1; default 0.999\n"
      "epsilon: number; at least 0; default 1e-08\n"
      "weight_decay: number; at least 0; default 0.01\n"
      "T: floats\n"
      "M: floats\n"
      "Source: Loshchilov and Hutter 2019, Decoupled weight decay regularization; Reddi et al. 2018, On the convergence of Adam and beyond\n"
      "\n"
-     ">>> out = oarlock.adamw_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))\n"
+     ">>> out = oarlock.adamw_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'), oarlock.zeros((), dtype='int64'))\n"
+     "\n"},
+    {"adaptive_avg_pool", as_function(call_adaptive_avg_pool), kFlags,
+     "adaptive_avg_pool(x, size)\n"
+     "--\n"
+     "\n"
+     "Means of windows that divide the axes behind [N, C] into size parts: window i of E over D elements is floor(i * D / E) to ceil((i + 1) * D / E), without the end. Over nothing: 0.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "size: sizes\n"
+     "-> out [N, C, *size]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.adaptive_avg_pool2d\n"
+     "\n"
+     ">>> out = oarlock.adaptive_avg_pool(oarlock.ones((2, 3, 7, 5)), size=(3, 2, ))\n"
+     "\n"},
+    {"adaptive_max_pool", as_function(call_adaptive_max_pool), kFlags,
+     "adaptive_max_pool(x, size)\n"
+     "--\n"
+     "\n"
+     "Greatest elements of windows that divide the axes behind [N, C] into size parts, as adaptive_avg_pool does. Of nothing: -infinity. How elements that share a maximum share its gradient is not defined.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "size: sizes\n"
+     "-> out [N, C, *size]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.adaptive_max_pool2d\n"
+     "\n"
+     ">>> out = oarlock.adaptive_max_pool(oarlock.ones((2, 3, 7, 5)), size=(3, 2, ))\n"
      "\n"},
     {"add", as_function(call_add), kFlags,
      "add(a, b)\n"
@@ -3499,6 +4352,47 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> out = oarlock.atanh(oarlock.ones((2, 3)))\n"
      "\n"},
+    {"attention", as_function(call_attention), kFlags,
+     "attention(q, k, v, mask=None, causal=False, scale=None)\n"
+     "--\n"
+     "\n"
+     "softmax(q k^T * scale) v over the last two axes; the axes before them broadcast. scale: none is 1 / sqrt(E). mask: true where a query may look, or numbers to add to the scores. causal: query i looks at keys 0 to i only. A query that may look nowhere gets 0.\n"
+     "\n"
+     "q [..., L, E]\n"
+     "k [..., S, E]\n"
+     "v [..., S, F]\n"
+     "mask M[..., L|1, S|1] (optional, constant)\n"
+     "causal: true or false; default false\n"
+     "scale: number; may be none\n"
+     "-> out [..., L, F]\n"
+     "T: floats\n"
+     "M: bool and floats\n"
+     "Source: Vaswani et al. 2017, Attention is all you need; ONNX operator set 23, Attention\n"
+     "\n"
+     ">>> out = oarlock.attention(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), causal=False, scale=none)\n"
+     "\n"},
+    {"attention_gradient", as_function(call_attention_gradient), kFlags,
+     "attention_gradient(dy, q, k, v, y, log_sum, mask=None, causal=False, scale=None)\n"
+     "--\n"
+     "\n"
+     "The gradients of attention's result with respect to q, k and v, from its result y and log_sum, the logarithm of the sum of exp(score) of each query, which is -infinity where it looks nowhere. The attributes are those of attention.\n"
+     "\n"
+     "dy [..., L, F]\n"
+     "q [..., L, E]\n"
+     "k [..., S, E]\n"
+     "v [..., S, F]\n"
+     "y [..., L, F]\n"
+     "log_sum T+[..., L]\n"
+     "mask M[..., L|1, S|1] (optional, constant)\n"
+     "causal: true or false; default false\n"
+     "scale: number; may be none\n"
+     "-> dq [..., L, E], dk [..., S, E], dv [..., S, F]\n"
+     "T: floats\n"
+     "M: bool and floats\n"
+     "Source: Dao et al. 2022, FlashAttention, appendix B\n"
+     "\n"
+     ">>> out = oarlock.attention_gradient(oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4)), causal=False, scale=none)\n"
+     "\n"},
     {"avg_pool", as_function(call_avg_pool), kFlags,
      "avg_pool(x, kernel, stride=1, padding=0, dilation=1, ceil_mode=False, count_include_pad=False)\n"
      "--\n"
@@ -3592,6 +4486,37 @@ PyMethodDef op_functions[] = {
      "Source: ONNX operator set 15, Bernoulli\n"
      "\n"
      ">>> out = oarlock.bernoulli(oarlock.ones((4,)), oarlock.zeros((2,), dtype='int64'), dtype=oarlock.float32)\n"
+     "\n"},
+    {"binary_cross_entropy", as_function(call_binary_cross_entropy), kFlags,
+     "binary_cross_entropy(x, target, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "-(target * log(x) + (1 - target) * log(1 - x)) of probabilities x, each logarithm at least -100; or their mean or sum.\n"
+     "\n"
+     "x [*S]\n"
+     "target [*S]\n"
+     "reduction: one of mean, none, sum; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.binary_cross_entropy\n"
+     "\n"
+     ">>> out = oarlock.binary_cross_entropy(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')\n"
+     "\n"},
+    {"binary_cross_entropy_with_logits", as_function(call_binary_cross_entropy_with_logits), kFlags,
+     "binary_cross_entropy_with_logits(x, target, positive_weight=None, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "binary_cross_entropy of sigmoid(x), exact far from 0 too; the losses of target 1 are multiplied by positive_weight. Or their mean or sum.\n"
+     "\n"
+     "x [...]\n"
+     "target [...]\n"
+     "positive_weight [...] (optional, constant)\n"
+     "reduction: one of mean, none, sum; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.binary_cross_entropy_with_logits\n"
+     "\n"
+     ">>> out = oarlock.binary_cross_entropy_with_logits(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')\n"
      "\n"},
     {"bincount", as_function(call_bincount), kFlags,
      "bincount(index, length, weights=None, dtype='int64')\n"
@@ -3728,6 +4653,20 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.ceil(oarlock.tensor([1.2, -1.2])).tolist()\n"
      "[2.0, -1.0]\n"
      "\n"},
+    {"celu", as_function(call_celu), kFlags,
+     "celu(x, alpha=1.0)\n"
+     "--\n"
+     "\n"
+     "x where it is positive, else alpha * (exp(x / alpha) - 1).\n"
+     "\n"
+     "x [...]\n"
+     "alpha: number; at least 1e-06; default 1\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Barron 2017, Continuously differentiable exponential linear units; ONNX operator set 12, Celu\n"
+     "\n"
+     ">>> out = oarlock.celu(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"chunk", as_function(call_chunk), kFlags,
      "chunk(x, parts, axis=0)\n"
      "--\n"
@@ -3810,6 +4749,26 @@ PyMethodDef op_functions[] = {
      "Source: Dumoulin and Visin 2016, A guide to convolution arithmetic for deep learning, chapter 4\n"
      "\n"
      ">>> out = oarlock.conv_input_gradient(oarlock.ones((2, 2, 3, 5)), oarlock.ones((2, 3, 3, 2)), size=(5, 4, ), stride=(2, 1, ), padding=(1, ))\n"
+     "\n"},
+    {"conv_transpose", as_function(call_conv_transpose), kFlags,
+     "conv_transpose(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1, output_padding=0)\n"
+     "--\n"
+     "\n"
+     "Transposed convolution: the input gradient of a conv from O to C channels. Padding cuts off that much of the result, output_padding adds to its end; it is less than stride or dilation. The rest is as of conv.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "w [C, O/groups, *K]\n"
+     "bias [O] (optional)\n"
+     "stride: integers; 1 to 2147483647; default 1 everywhere\n"
+     "padding: integers; 0 to 2147483647; default 0 everywhere\n"
+     "dilation: integers; 1 to 2147483647; default 1 everywhere\n"
+     "groups: integer; at least 1; default 1\n"
+     "output_padding: integers; 0 to 2147483647; default 0 everywhere\n"
+     "-> out [N, O, *E]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 22, ConvTranspose; weights as torch.nn.ConvTranspose2d\n"
+     "\n"
+     ">>> out = oarlock.conv_transpose(oarlock.ones((2, 3, 3, 4)), oarlock.ones((3, 2, 3, 2)), stride=(2, ), padding=(1, 0, ), dilation=(1, ), groups=1, output_padding=(1, ))\n"
      "\n"},
     {"conv_weight_gradient", as_function(call_conv_weight_gradient), kFlags,
      "conv_weight_gradient(dy, x, size, stride=1, padding=0, dilation=1, groups=1)\n"
@@ -3916,6 +4875,26 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> round(oarlock.cross_entropy(oarlock.tensor([[0.0, 0.0]]), oarlock.tensor([1])).item(), 4)\n"
      "0.6931\n"
+     "\n"},
+    {"cross_entropy_loss", as_function(call_cross_entropy_loss), kFlags,
+     "cross_entropy_loss(logits, labels, weight=None, axis=-1, ignore_index=-100, label_smoothing=0.0, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "cross_entropy with its classes along axis, with weights of classes, smoothed labels, and labels to ignore. label_smoothing s takes (1 - s) of the loss of the label and s of the mean of the losses of all classes. The mean is over the weights of the labels that count; without any, NaN.\n"
+     "\n"
+     "logits [*S]\n"
+     "labels I[*_] (constant, values 0..S[axis]-1)\n"
+     "weight [C] (optional, constant)\n"
+     "axis: axis; default -1\n"
+     "ignore_index: integer; default -100\n"
+     "label_smoothing: number; 0 to 1; default 0\n"
+     "reduction: one of mean, none, sum; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "I: integers\n"
+     "Source: torch.nn.functional.cross_entropy; Szegedy et al. 2016, Rethinking the Inception architecture, section 7\n"
+     "\n"
+     ">>> out = oarlock.cross_entropy_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, label_smoothing=0.125, reduction='mean')\n"
      "\n"},
     {"cumsum", as_function(call_cumsum), kFlags,
      "cumsum(x, axis=-1, exclusive=False, reverse=False)\n"
@@ -4052,6 +5031,36 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.dropout(oarlock.tensor([1.0, 2.0]), [1, 0], 0.0).tolist()\n"
      "[1.0, 2.0]\n"
+     "\n"},
+    {"elu", as_function(call_elu), kFlags,
+     "elu(x, alpha=1.0)\n"
+     "--\n"
+     "\n"
+     "x where it is positive, else alpha * (exp(x) - 1). The gradient at 0 is alpha.\n"
+     "\n"
+     "x [...]\n"
+     "alpha: number; default 1\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Clevert et al. 2015, Fast and accurate deep network learning by exponential linear units; ONNX operator set 6, Elu\n"
+     "\n"
+     ">>> out = oarlock.elu(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"embedding", as_function(call_embedding), kFlags,
+     "embedding(index, weight, padding_index=None)\n"
+     "--\n"
+     "\n"
+     "Rows of weight by their numbers, as gather. The row padding_index is read as zeros and gets no gradient; -1 is the last, none is no such row.\n"
+     "\n"
+     "index I[*J] (constant, values -V..V-1)\n"
+     "weight [V, *R]\n"
+     "padding_index: integer; may be none\n"
+     "-> out [*J, *R]\n"
+     "T: bool, integers, floats\n"
+     "I: integers\n"
+     "Source: paddle.nn.functional.embedding\n"
+     "\n"
+     ">>> out = oarlock.embedding(oarlock.zeros((2, 4), dtype='int64'), oarlock.ones((5, 3)), padding_index=none)\n"
      "\n"},
     {"equal", as_function(call_equal), kFlags,
      "equal(a, b)\n"
@@ -4282,6 +5291,20 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> out = oarlock.gather_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), dtype='int64'))\n"
      "\n"},
+    {"gelu", as_function(call_gelu), kFlags,
+     "gelu(x, approximate='none')\n"
+     "--\n"
+     "\n"
+     "x * P(X <= x) of a normal X; or, if approximate is tanh, 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).\n"
+     "\n"
+     "x [...]\n"
+     "approximate: one of none, tanh; default none\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Hendrycks and Gimpel 2016, Gaussian error linear units; ONNX operator set 20, Gelu\n"
+     "\n"
+     ">>> out = oarlock.gelu(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"global_norm", as_function(call_global_norm), kFlags,
      "global_norm(xs)\n"
      "--\n"
@@ -4294,6 +5317,20 @@ PyMethodDef op_functions[] = {
      "Source: Pascanu et al. 2013, On the difficulty of training recurrent neural networks\n"
      "\n"
      ">>> out = oarlock.global_norm([oarlock.ones((2,)), oarlock.ones((2,))])\n"
+     "\n"},
+    {"glu", as_function(call_glu), kFlags,
+     "glu(x, axis=-1)\n"
+     "--\n"
+     "\n"
+     "The first half of x along an axis, times the sigmoid of the second half.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; default -1\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: Dauphin et al. 2016, Language modeling with gated convolutional networks\n"
+     "\n"
+     ">>> out = oarlock.glu(oarlock.ones((2, 6)), axis=-1)\n"
      "\n"},
     {"greater", as_function(call_greater), kFlags,
      "greater(a, b)\n"
@@ -4325,6 +5362,67 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.greater_equal(oarlock.tensor([1, 2]), 2).tolist()\n"
      "[False, True]\n"
      "\n"},
+    {"group_norm", as_function(call_group_norm), kFlags,
+     "group_norm(x, groups, scale=None, bias=None, epsilon=1e-05)\n"
+     "--\n"
+     "\n"
+     "layer_norm over the channels of each group and all axes behind them, then scale and bias for each channel.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "groups: integer; at least 1\n"
+     "scale P[C] (optional)\n"
+     "bias P[C] (optional)\n"
+     "epsilon: number; at least 0; default 1e-05\n"
+     "-> out [N, C, *D]\n"
+     "T: floats\n"
+     "P: floats\n"
+     "Source: Wu and He 2018, Group normalization; ONNX operator set 21, GroupNormalization\n"
+     "\n"
+     ">>> out = oarlock.group_norm(oarlock.ones((2, 4, 3, 2)), groups=2, epsilon=0.00001)\n"
+     "\n"},
+    {"hard_sigmoid", as_function(call_hard_sigmoid), kFlags,
+     "hard_sigmoid(x, alpha=0.2, beta=0.5)\n"
+     "--\n"
+     "\n"
+     "alpha * x + beta, cut off below 0 and above 1, where the gradient is 0.\n"
+     "\n"
+     "x [...]\n"
+     "alpha: number; default 0.2\n"
+     "beta: number; default 0.5\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 22, HardSigmoid\n"
+     "\n"
+     ">>> out = oarlock.hard_sigmoid(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"hard_swish", as_function(call_hard_swish), kFlags,
+     "hard_swish(x)\n"
+     "--\n"
+     "\n"
+     "x * (x / 6 + 1 / 2), the second factor cut off below 0 and above 1.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Howard et al. 2019, Searching for MobileNetV3; ONNX operator set 22, HardSwish\n"
+     "\n"
+     ">>> out = oarlock.hard_swish(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"hard_tanh", as_function(call_hard_tanh), kFlags,
+     "hard_tanh(x, low=-1.0, high=1.0)\n"
+     "--\n"
+     "\n"
+     "x, but low below it and high above; there the gradient is 0.\n"
+     "\n"
+     "x [...]\n"
+     "low: number; default -1\n"
+     "high: number; default 1\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.hardtanh\n"
+     "\n"
+     ">>> out = oarlock.hard_tanh(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"heaviside", as_function(call_heaviside), kFlags,
      "heaviside(x, value)\n"
      "--\n"
@@ -4338,6 +5436,22 @@ PyMethodDef op_functions[] = {
      "Source: numpy.heaviside\n"
      "\n"
      ">>> out = oarlock.heaviside(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"huber_loss", as_function(call_huber_loss), kFlags,
+     "huber_loss(x, target, delta=1.0, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "For the difference d of x and target: d * d / 2 where |d| < delta, else delta * (|d| - delta / 2); or their mean or sum.\n"
+     "\n"
+     "x [*S]\n"
+     "target [*S]\n"
+     "delta: number; at least 0; default 1\n"
+     "reduction: one of mean, none, sum; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: Huber 1964, Robust estimation of a location parameter; torch.nn.functional.huber_loss\n"
+     "\n"
+     ">>> out = oarlock.huber_loss(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')\n"
      "\n"},
     {"hypot", as_function(call_hypot), kFlags,
      "hypot(a, b)\n"
@@ -4369,6 +5483,23 @@ PyMethodDef op_functions[] = {
      "Source: torch.index_add\n"
      "\n"
      ">>> out = oarlock.index_add(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), oarlock.ones((2,)), axis=1)\n"
+     "\n"},
+    {"instance_norm", as_function(call_instance_norm), kFlags,
+     "instance_norm(x, scale=None, bias=None, epsilon=1e-05)\n"
+     "--\n"
+     "\n"
+     "layer_norm over the axes behind [N, C], then scale and bias for each channel.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "scale P[C] (optional)\n"
+     "bias P[C] (optional)\n"
+     "epsilon: number; at least 0; default 1e-05\n"
+     "-> out [N, C, *D]\n"
+     "T: floats\n"
+     "P: floats\n"
+     "Source: Ulyanov et al. 2016, Instance normalization; ONNX operator set 22, InstanceNormalization\n"
+     "\n"
+     ">>> out = oarlock.instance_norm(oarlock.ones((2, 3, 3, 2)), epsilon=0.00001)\n"
      "\n"},
     {"isfinite", as_function(call_isfinite), kFlags,
      "isfinite(x)\n"
@@ -4411,6 +5542,86 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.isnan(oarlock.tensor([1.0, float('nan')])).tolist()\n"
      "[False, True]\n"
+     "\n"},
+    {"kl_div", as_function(call_kl_div), kFlags,
+     "kl_div(x, target, log_target=False, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "target * (log(target) - x) of probabilities target, 0 where target is 0, and of logarithms x; if log_target, target is a logarithm too. Or their mean or sum, or (batchmean) their sum over the size of axis 0.\n"
+     "\n"
+     "x [*S]\n"
+     "target [*S]\n"
+     "log_target: true or false; default false\n"
+     "reduction: one of mean, none, sum, batchmean; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.kl_div\n"
+     "\n"
+     ">>> out = oarlock.kl_div(oarlock.ones((2, 3)), oarlock.ones((2, 3)), log_target=False, reduction='none')\n"
+     "\n"},
+    {"l1_loss", as_function(call_l1_loss), kFlags,
+     "l1_loss(x, target, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "Absolute differences of x and target, or their mean or sum. The gradient where they are equal is 0.\n"
+     "\n"
+     "x [*S]\n"
+     "target [*S]\n"
+     "reduction: one of mean, none, sum; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.l1_loss\n"
+     "\n"
+     ">>> out = oarlock.l1_loss(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')\n"
+     "\n"},
+    {"layer_norm", as_function(call_layer_norm), kFlags,
+     "layer_norm(x, scale=None, bias=None, epsilon=1e-05)\n"
+     "--\n"
+     "\n"
+     "(x - mean) / sqrt(variance + epsilon) * scale + bias over the last axis, with the variance over C; no scale is 1, no bias 0. Computed in at least f32.\n"
+     "\n"
+     "x [*L, C]\n"
+     "scale P[C] (optional)\n"
+     "bias P[C] (optional)\n"
+     "epsilon: number; at least 0; default 1e-05\n"
+     "-> out [*L, C]\n"
+     "T: floats\n"
+     "P: floats\n"
+     "Source: Ba et al. 2016, Layer normalization; ONNX operator set 17, LayerNormalization\n"
+     "\n"
+     ">>> out = oarlock.layer_norm(oarlock.ones((2, 3, 4)), epsilon=0.00001)\n"
+     "\n"},
+    {"layer_norm_gradient", as_function(call_layer_norm_gradient), kFlags,
+     "layer_norm_gradient(dy, x, mean, inverse_std, scale=None)\n"
+     "--\n"
+     "\n"
+     "The gradients of layer_norm's result with respect to x, scale and bias, from the mean and the inverse deviation 1 / sqrt(variance + epsilon) that it used. Computed in at least f32.\n"
+     "\n"
+     "dy [*L, C]\n"
+     "x [*L, C]\n"
+     "mean T+[*L]\n"
+     "inverse_std T+[*L]\n"
+     "scale P[C] (optional)\n"
+     "-> dx [*L, C], dscale T+[C], dbias T+[C]\n"
+     "T: floats\n"
+     "P: floats\n"
+     "Source: Ba et al. 2016, Layer normalization\n"
+     "\n"
+     ">>> out = oarlock.layer_norm_gradient(oarlock.ones((2, 3, 4)), oarlock.ones((2, 3, 4)), oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"leaky_relu", as_function(call_leaky_relu), kFlags,
+     "leaky_relu(x, alpha=0.01)\n"
+     "--\n"
+     "\n"
+     "x where it is positive, else alpha * x. The gradient at 0 is alpha.\n"
+     "\n"
+     "x [...]\n"
+     "alpha: number; default 0.01\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 16, LeakyRelu\n"
+     "\n"
+     ">>> out = oarlock.leaky_relu(oarlock.ones((2, 3)))\n"
      "\n"},
     {"lerp", as_function(call_lerp), kFlags,
      "lerp(a, b, weight)\n"
@@ -4554,6 +5765,19 @@ PyMethodDef op_functions[] = {
      "Source: Array API standard 2023.12, log2\n"
      "\n"
      ">>> out = oarlock.log2(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"log_sigmoid", as_function(call_log_sigmoid), kFlags,
+     "log_sigmoid(x)\n"
+     "--\n"
+     "\n"
+     "log(1 / (1 + exp(-x))), exact far from 0 too.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.logsigmoid\n"
+     "\n"
+     ">>> out = oarlock.log_sigmoid(oarlock.ones((2, 3)))\n"
      "\n"},
     {"log_softmax", as_function(call_log_softmax), kFlags,
      "log_softmax(x, axis=-1)\n"
@@ -4750,6 +5974,21 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> out = oarlock.max_pool(oarlock.ones((2, 3, 5, 4)), kernel=(3, 2, ), stride=(2, ), padding=(1, ))\n"
      "\n"},
+    {"max_pool_gradient", as_function(call_max_pool_gradient), kFlags,
+     "max_pool_gradient(dy, indices, size)\n"
+     "--\n"
+     "\n"
+     "The gradient of max_pool: what each window hands back goes to the place it took its value from. indices are places in the window's plane of x, counted row-major; the number of elements in a plane stands for none. size: of x behind [N, C].\n"
+     "\n"
+     "dy [N, C, *E]\n"
+     "indices i64[N, C, *E] (constant, values 0..0)\n"
+     "size: sizes\n"
+     "-> dx [N, C, *size]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 12, MaxPool; operator set 11, MaxUnpool\n"
+     "\n"
+     ">>> out = oarlock.max_pool_gradient(oarlock.ones((1, 1, 2, 2)), oarlock.zeros((1, 1, 2, 2), dtype='int64'), size=(3, 4, ))\n"
+     "\n"},
     {"maximum", as_function(call_maximum), kFlags,
      "maximum(a, b)\n"
      "--\n"
@@ -4841,6 +6080,19 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.minimum(oarlock.tensor([1, 5]), 3).tolist()\n"
      "[1, 3]\n"
      "\n"},
+    {"mish", as_function(call_mish), kFlags,
+     "mish(x)\n"
+     "--\n"
+     "\n"
+     "x * tanh(log(1 + exp(x))).\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Misra 2019, Mish: a self regularized non-monotonic activation function; ONNX operator set 22, Mish\n"
+     "\n"
+     ">>> out = oarlock.mish(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"moveaxis", as_function(call_moveaxis), kFlags,
      "moveaxis(x, source, destination)\n"
      "--\n"
@@ -4855,6 +6107,21 @@ PyMethodDef op_functions[] = {
      "Source: Array API standard 2023.12, moveaxis\n"
      "\n"
      ">>> out = oarlock.moveaxis(oarlock.ones((2, 3, 4)), source=(0, ), destination=(-1, ))\n"
+     "\n"},
+    {"mse_loss", as_function(call_mse_loss), kFlags,
+     "mse_loss(x, target, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "Squares of the differences of x and target, or their mean or sum.\n"
+     "\n"
+     "x [*S]\n"
+     "target [*S]\n"
+     "reduction: one of mean, none, sum; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.mse_loss\n"
+     "\n"
+     ">>> out = oarlock.mse_loss(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')\n"
      "\n"},
     {"multiply", as_function(call_multiply), kFlags,
      "multiply(a, b)\n"
@@ -4900,6 +6167,25 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.negative(oarlock.tensor([1, -2])).tolist()\n"
      "[-1, 2]\n"
+     "\n"},
+    {"nll_loss", as_function(call_nll_loss), kFlags,
+     "nll_loss(x, labels, weight=None, axis=-1, ignore_index=-100, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "-x of the label of each row, times the weight of that class; x are logarithms of probabilities and axis is that of the classes. 0 for the label ignore_index. The mean is over the weights of the labels that count; without any, NaN.\n"
+     "\n"
+     "x [*S]\n"
+     "labels I[*_] (constant, values 0..S[axis]-1)\n"
+     "weight [C] (optional, constant)\n"
+     "axis: axis; default -1\n"
+     "ignore_index: integer; default -100\n"
+     "reduction: one of mean, none, sum; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "I: integers\n"
+     "Source: torch.nn.functional.nll_loss\n"
+     "\n"
+     ">>> out = oarlock.nll_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, reduction='mean')\n"
      "\n"},
     {"nonzero", as_function(call_nonzero), kFlags,
      "nonzero(x)\n"
@@ -5038,6 +6324,20 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.power(oarlock.tensor([2.0, 3.0]), 2).tolist()\n"
      "[4.0, 9.0]\n"
      "\n"},
+    {"prelu", as_function(call_prelu), kFlags,
+     "prelu(x, slope)\n"
+     "--\n"
+     "\n"
+     "x where it is positive, else slope * x. The gradient at 0 is that of slope * x.\n"
+     "\n"
+     "x [...]\n"
+     "slope [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: He et al. 2015, Delving deep into rectifiers; ONNX operator set 16, PRelu\n"
+     "\n"
+     ">>> out = oarlock.prelu(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
     {"product", as_function(call_product), kFlags,
      "product(x, axis=None, keepdims=False)\n"
      "--\n"
@@ -5172,6 +6472,33 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.relu(oarlock.tensor([-1.0, 2.0])).tolist()\n"
      "[0.0, 2.0]\n"
      "\n"},
+    {"relu6", as_function(call_relu6), kFlags,
+     "relu6(x)\n"
+     "--\n"
+     "\n"
+     "x, but 0 below 0 and 6 above 6; there the gradient is 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Howard et al. 2017, MobileNets; torch.nn.functional.relu6\n"
+     "\n"
+     ">>> out = oarlock.relu6(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"relu_gradient", as_function(call_relu_gradient), kFlags,
+     "relu_gradient(dy, y)\n"
+     "--\n"
+     "\n"
+     "The gradient of relu by its result: dy where y is positive, else 0.\n"
+     "\n"
+     "dy [...]\n"
+     "y [...] (constant)\n"
+     "-> dx [...]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 14, Relu\n"
+     "\n"
+     ">>> out = oarlock.relu_gradient(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
     {"remainder", as_function(call_remainder), kFlags,
      "remainder(a, b)\n"
      "--\n"
@@ -5217,6 +6544,39 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.reshape(oarlock.tensor([1, 2, 3, 4]), (2, -1)).tolist()\n"
      "[[1, 2], [3, 4]]\n"
      "\n"},
+    {"rms_norm", as_function(call_rms_norm), kFlags,
+     "rms_norm(x, scale=None, epsilon=1e-05)\n"
+     "--\n"
+     "\n"
+     "x / sqrt(mean of x * x + epsilon) * scale over the last axis; no scale is 1. Computed in at least f32.\n"
+     "\n"
+     "x [*L, C]\n"
+     "scale P[C] (optional)\n"
+     "epsilon: number; at least 0; default 1e-05\n"
+     "-> out [*L, C]\n"
+     "T: floats\n"
+     "P: floats\n"
+     "Source: Zhang and Sennrich 2019, Root mean square layer normalization; ONNX operator set 23, RMSNormalization\n"
+     "\n"
+     ">>> out = oarlock.rms_norm(oarlock.ones((2, 3, 4)), epsilon=0.00001)\n"
+     "\n"},
+    {"rms_norm_gradient", as_function(call_rms_norm_gradient), kFlags,
+     "rms_norm_gradient(dy, x, inverse_rms, scale=None)\n"
+     "--\n"
+     "\n"
+     "The gradients of rms_norm's result with respect to x and scale, from the 1 / sqrt(mean of x * x + epsilon) that it used. Computed in at least f32.\n"
+     "\n"
+     "dy [*L, C]\n"
+     "x [*L, C]\n"
+     "inverse_rms T+[*L]\n"
+     "scale P[C] (optional)\n"
+     "-> dx [*L, C], dscale T+[C]\n"
+     "T: floats\n"
+     "P: floats\n"
+     "Source: Zhang and Sennrich 2019, Root mean square layer normalization\n"
+     "\n"
+     ">>> out = oarlock.rms_norm_gradient(oarlock.ones((2, 3, 4)), oarlock.ones((2, 3, 4)), oarlock.ones((2, 3)))\n"
+     "\n"},
     {"rmsprop_update", as_function(call_rmsprop_update), kFlags,
      "rmsprop_update(parameter, gradient, mean_square, rate, mean=None, momentum=None, alpha=0.99, epsilon=1e-08, weight_decay=0.0, beta=0.9)\n"
      "--\n"
@@ -5225,11 +6585,11 @@ PyMethodDef op_functions[] = {
      "\n"
      "parameter [*S] (mutated)\n"
      "gradient [*S] (constant)\n"
-     "mean_square M[*S] (mutated)\n"
+     "mean_square M[*S] (mutated, values not negative)\n"
      "rate f64[] (host)\n"
      "mean M[*S] (optional, mutated)\n"
      "momentum M[*S] (optional, mutated)\n"
-     "alpha: number; at least 0; default 0.99\n"
+     "alpha: number; 0 to 1; default 0.99\n"
      "epsilon: number; at least 0; default 1e-08\n"
      "weight_decay: number; at least 0; default 0\n"
      "beta: number; at least 0; default 0.9\n"
@@ -5237,7 +6597,7 @@ PyMethodDef op_functions[] = {
      "M: floats\n"
      "Source: Hinton 2012, Neural networks for machine learning, lecture 6; Graves 2013, Generating sequences with recurrent neural networks, for the centred one\n"
      "\n"
-     ">>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'))\n"
+     ">>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'))\n"
      "\n"},
     {"roll", as_function(call_roll), kFlags,
      "roll(x, shifts, axis)\n"
@@ -5330,6 +6690,21 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> out = oarlock.search_sorted(oarlock.ones((5,)), oarlock.ones((4,)), side='right')\n"
      "\n"},
+    {"selu", as_function(call_selu), kFlags,
+     "selu(x, alpha=1.6732632423543772, gamma=1.0507009873554805)\n"
+     "--\n"
+     "\n"
+     "gamma * x where x is positive, else gamma * alpha * (exp(x) - 1). The gradient at 0 is gamma * alpha.\n"
+     "\n"
+     "x [...]\n"
+     "alpha: number; default 1.6732632423543772\n"
+     "gamma: number; default 1.0507009873554805\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Klambauer et al. 2017, Self-normalizing neural networks; ONNX operator set 6, Selu\n"
+     "\n"
+     ">>> out = oarlock.selu(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"sgd_update", as_function(call_sgd_update), kFlags,
      "sgd_update(parameter, gradient, rate, momentum=None, beta=0.9, weight_decay=0.0, nesterov=False, dampening=0.0)\n"
      "--\n"
@@ -5349,6 +6724,34 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> out = oarlock.sgd_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((), dtype='float64'), weight_decay=0.1)\n"
      "\n"},
+    {"shrink", as_function(call_shrink), kFlags,
+     "shrink(x, bias=0.0, lambd=0.5)\n"
+     "--\n"
+     "\n"
+     "x + bias below -lambd, x - bias above lambd, else 0. NaN gives 0.\n"
+     "\n"
+     "x [...]\n"
+     "bias: number; default 0\n"
+     "lambd: number; at least 0; default 0.5\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 9, Shrink; torch.nn.functional.hardshrink with bias 0, softshrink with bias lambd\n"
+     "\n"
+     ">>> out = oarlock.shrink(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"sigmoid", as_function(call_sigmoid), kFlags,
+     "sigmoid(x)\n"
+     "--\n"
+     "\n"
+     "1 / (1 + exp(-x)).\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 13, Sigmoid\n"
+     "\n"
+     ">>> out = oarlock.sigmoid(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"sign", as_function(call_sign), kFlags,
      "sign(x)\n"
      "--\n"
@@ -5362,6 +6765,19 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.sign(oarlock.tensor([-3.0, 0.0, 2.0])).tolist()\n"
      "[-1.0, 0.0, 1.0]\n"
+     "\n"},
+    {"silu", as_function(call_silu), kFlags,
+     "silu(x)\n"
+     "--\n"
+     "\n"
+     "x / (1 + exp(-x)), also called swish.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Hendrycks and Gimpel 2016, Gaussian error linear units; ONNX operator set 24, Swish\n"
+     "\n"
+     ">>> out = oarlock.silu(oarlock.ones((2, 3)))\n"
      "\n"},
     {"sin", as_function(call_sin), kFlags,
      "sin(x)\n"
@@ -5407,6 +6823,22 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.slice(oarlock.tensor([1, 2, 3, 4]), (1,), (2,)).tolist()\n"
      "[2, 3]\n"
      "\n"},
+    {"smooth_l1_loss", as_function(call_smooth_l1_loss), kFlags,
+     "smooth_l1_loss(x, target, beta=1.0, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "For the difference d of x and target: d * d / (2 * beta) where |d| < beta, else |d| - beta / 2; or their mean or sum.\n"
+     "\n"
+     "x [*S]\n"
+     "target [*S]\n"
+     "beta: number; at least 0; default 1\n"
+     "reduction: one of mean, none, sum; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: Girshick 2015, Fast R-CNN; torch.nn.functional.smooth_l1_loss\n"
+     "\n"
+     ">>> out = oarlock.smooth_l1_loss(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')\n"
+     "\n"},
     {"softmax", as_function(call_softmax), kFlags,
      "softmax(x, axis=-1)\n"
      "--\n"
@@ -5421,6 +6853,33 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.softmax(oarlock.tensor([0.0, 0.0])).tolist()\n"
      "[0.5, 0.5]\n"
+     "\n"},
+    {"softplus", as_function(call_softplus), kFlags,
+     "softplus(x, beta=1.0)\n"
+     "--\n"
+     "\n"
+     "log(1 + exp(beta * x)) / beta, exact far from 0 too.\n"
+     "\n"
+     "x [...]\n"
+     "beta: number; at least 1e-06; default 1\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 22, Softplus; torch.nn.functional.softplus for beta\n"
+     "\n"
+     ">>> out = oarlock.softplus(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"softsign", as_function(call_softsign), kFlags,
+     "softsign(x)\n"
+     "--\n"
+     "\n"
+     "x / (1 + |x|).\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 22, Softsign\n"
+     "\n"
+     ">>> out = oarlock.softsign(oarlock.ones((2, 3)))\n"
      "\n"},
     {"sort", as_function(call_sort), kFlags,
      "sort(x, axis=-1, descending=False)\n"
@@ -5647,6 +7106,21 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> oarlock.tanh(oarlock.tensor(0.0)).item()\n"
      "0.0\n"
+     "\n"},
+    {"thresholded_relu", as_function(call_thresholded_relu), kFlags,
+     "thresholded_relu(x, threshold=1.0, value=0.0)\n"
+     "--\n"
+     "\n"
+     "x where it is above threshold, else value; there the gradient is 0. NaN stays.\n"
+     "\n"
+     "x [...]\n"
+     "threshold: number; default 1\n"
+     "value: number; default 0\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 22, ThresholdedRelu; torch.nn.functional.threshold for value\n"
+     "\n"
+     ">>> out = oarlock.thresholded_relu(oarlock.ones((2, 3)))\n"
      "\n"},
     {"tile", as_function(call_tile), kFlags,
      "tile(x, repetitions)\n"
@@ -5900,6 +7374,34 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> out = oarlock.acosh(oarlock.ones((2, 3)))\n"
      "\n"},
+    {"adaptive_avg_pool", as_function(method_adaptive_avg_pool), kFlags,
+     "adaptive_avg_pool(self, size)\n"
+     "--\n"
+     "\n"
+     "Means of windows that divide the axes behind [N, C] into size parts: window i of E over D elements is floor(i * D / E) to ceil((i + 1) * D / E), without the end. Over nothing: 0.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "size: sizes\n"
+     "-> out [N, C, *size]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.adaptive_avg_pool2d\n"
+     "\n"
+     ">>> out = oarlock.adaptive_avg_pool(oarlock.ones((2, 3, 7, 5)), size=(3, 2, ))\n"
+     "\n"},
+    {"adaptive_max_pool", as_function(method_adaptive_max_pool), kFlags,
+     "adaptive_max_pool(self, size)\n"
+     "--\n"
+     "\n"
+     "Greatest elements of windows that divide the axes behind [N, C] into size parts, as adaptive_avg_pool does. Of nothing: -infinity. How elements that share a maximum share its gradient is not defined.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "size: sizes\n"
+     "-> out [N, C, *size]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.adaptive_max_pool2d\n"
+     "\n"
+     ">>> out = oarlock.adaptive_max_pool(oarlock.ones((2, 3, 7, 5)), size=(3, 2, ))\n"
+     "\n"},
     {"add", as_function(method_add), kFlags,
      "add(self, b)\n"
      "--\n"
@@ -6060,6 +7562,47 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> out = oarlock.atanh(oarlock.ones((2, 3)))\n"
      "\n"},
+    {"attention", as_function(method_attention), kFlags,
+     "attention(self, k, v, mask=None, causal=False, scale=None)\n"
+     "--\n"
+     "\n"
+     "softmax(q k^T * scale) v over the last two axes; the axes before them broadcast. scale: none is 1 / sqrt(E). mask: true where a query may look, or numbers to add to the scores. causal: query i looks at keys 0 to i only. A query that may look nowhere gets 0.\n"
+     "\n"
+     "q [..., L, E]\n"
+     "k [..., S, E]\n"
+     "v [..., S, F]\n"
+     "mask M[..., L|1, S|1] (optional, constant)\n"
+     "causal: true or false; default false\n"
+     "scale: number; may be none\n"
+     "-> out [..., L, F]\n"
+     "T: floats\n"
+     "M: bool and floats\n"
+     "Source: Vaswani et al. 2017, Attention is all you need; ONNX operator set 23, Attention\n"
+     "\n"
+     ">>> out = oarlock.attention(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), causal=False, scale=none)\n"
+     "\n"},
+    {"attention_gradient", as_function(method_attention_gradient), kFlags,
+     "attention_gradient(self, q, k, v, y, log_sum, mask=None, causal=False, scale=None)\n"
+     "--\n"
+     "\n"
+     "The gradients of attention's result with respect to q, k and v, from its result y and log_sum, the logarithm of the sum of exp(score) of each query, which is -infinity where it looks nowhere. The attributes are those of attention.\n"
+     "\n"
+     "dy [..., L, F]\n"
+     "q [..., L, E]\n"
+     "k [..., S, E]\n"
+     "v [..., S, F]\n"
+     "y [..., L, F]\n"
+     "log_sum T+[..., L]\n"
+     "mask M[..., L|1, S|1] (optional, constant)\n"
+     "causal: true or false; default false\n"
+     "scale: number; may be none\n"
+     "-> dq [..., L, E], dk [..., S, E], dv [..., S, F]\n"
+     "T: floats\n"
+     "M: bool and floats\n"
+     "Source: Dao et al. 2022, FlashAttention, appendix B\n"
+     "\n"
+     ">>> out = oarlock.attention_gradient(oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4)), causal=False, scale=none)\n"
+     "\n"},
     {"avg_pool", as_function(method_avg_pool), kFlags,
      "avg_pool(self, kernel, stride=1, padding=0, dilation=1, ceil_mode=False, count_include_pad=False)\n"
      "--\n"
@@ -6153,6 +7696,37 @@ PyMethodDef op_methods[] = {
      "Source: ONNX operator set 15, Bernoulli\n"
      "\n"
      ">>> out = oarlock.bernoulli(oarlock.ones((4,)), oarlock.zeros((2,), dtype='int64'), dtype=oarlock.float32)\n"
+     "\n"},
+    {"binary_cross_entropy", as_function(method_binary_cross_entropy), kFlags,
+     "binary_cross_entropy(self, target, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "-(target * log(x) + (1 - target) * log(1 - x)) of probabilities x, each logarithm at least -100; or their mean or sum.\n"
+     "\n"
+     "x [*S]\n"
+     "target [*S]\n"
+     "reduction: one of mean, none, sum; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.binary_cross_entropy\n"
+     "\n"
+     ">>> out = oarlock.binary_cross_entropy(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')\n"
+     "\n"},
+    {"binary_cross_entropy_with_logits", as_function(method_binary_cross_entropy_with_logits), kFlags,
+     "binary_cross_entropy_with_logits(self, target, positive_weight=None, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "binary_cross_entropy of sigmoid(x), exact far from 0 too; the losses of target 1 are multiplied by positive_weight. Or their mean or sum.\n"
+     "\n"
+     "x [...]\n"
+     "target [...]\n"
+     "positive_weight [...] (optional, constant)\n"
+     "reduction: one of mean, none, sum; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.binary_cross_entropy_with_logits\n"
+     "\n"
+     ">>> out = oarlock.binary_cross_entropy_with_logits(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')\n"
      "\n"},
     {"bincount", as_function(method_bincount), kFlags,
      "bincount(self, length, weights=None, dtype='int64')\n"
@@ -6289,6 +7863,20 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.ceil(oarlock.tensor([1.2, -1.2])).tolist()\n"
      "[2.0, -1.0]\n"
      "\n"},
+    {"celu", as_function(method_celu), kFlags,
+     "celu(self, alpha=1.0)\n"
+     "--\n"
+     "\n"
+     "x where it is positive, else alpha * (exp(x / alpha) - 1).\n"
+     "\n"
+     "x [...]\n"
+     "alpha: number; at least 1e-06; default 1\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Barron 2017, Continuously differentiable exponential linear units; ONNX operator set 12, Celu\n"
+     "\n"
+     ">>> out = oarlock.celu(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"chunk", as_function(method_chunk), kFlags,
      "chunk(self, parts, axis=0)\n"
      "--\n"
@@ -6356,6 +7944,26 @@ PyMethodDef op_methods[] = {
      "Source: Dumoulin and Visin 2016, A guide to convolution arithmetic for deep learning, chapter 4\n"
      "\n"
      ">>> out = oarlock.conv_input_gradient(oarlock.ones((2, 2, 3, 5)), oarlock.ones((2, 3, 3, 2)), size=(5, 4, ), stride=(2, 1, ), padding=(1, ))\n"
+     "\n"},
+    {"conv_transpose", as_function(method_conv_transpose), kFlags,
+     "conv_transpose(self, w, bias=None, stride=1, padding=0, dilation=1, groups=1, output_padding=0)\n"
+     "--\n"
+     "\n"
+     "Transposed convolution: the input gradient of a conv from O to C channels. Padding cuts off that much of the result, output_padding adds to its end; it is less than stride or dilation. The rest is as of conv.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "w [C, O/groups, *K]\n"
+     "bias [O] (optional)\n"
+     "stride: integers; 1 to 2147483647; default 1 everywhere\n"
+     "padding: integers; 0 to 2147483647; default 0 everywhere\n"
+     "dilation: integers; 1 to 2147483647; default 1 everywhere\n"
+     "groups: integer; at least 1; default 1\n"
+     "output_padding: integers; 0 to 2147483647; default 0 everywhere\n"
+     "-> out [N, O, *E]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 22, ConvTranspose; weights as torch.nn.ConvTranspose2d\n"
+     "\n"
+     ">>> out = oarlock.conv_transpose(oarlock.ones((2, 3, 3, 4)), oarlock.ones((3, 2, 3, 2)), stride=(2, ), padding=(1, 0, ), dilation=(1, ), groups=1, output_padding=(1, ))\n"
      "\n"},
     {"conv_weight_gradient", as_function(method_conv_weight_gradient), kFlags,
      "conv_weight_gradient(self, x, size, stride=1, padding=0, dilation=1, groups=1)\n"
@@ -6462,6 +8070,26 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> round(oarlock.cross_entropy(oarlock.tensor([[0.0, 0.0]]), oarlock.tensor([1])).item(), 4)\n"
      "0.6931\n"
+     "\n"},
+    {"cross_entropy_loss", as_function(method_cross_entropy_loss), kFlags,
+     "cross_entropy_loss(self, labels, weight=None, axis=-1, ignore_index=-100, label_smoothing=0.0, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "cross_entropy with its classes along axis, with weights of classes, smoothed labels, and labels to ignore. label_smoothing s takes (1 - s) of the loss of the label and s of the mean of the losses of all classes. The mean is over the weights of the labels that count; without any, NaN.\n"
+     "\n"
+     "logits [*S]\n"
+     "labels I[*_] (constant, values 0..S[axis]-1)\n"
+     "weight [C] (optional, constant)\n"
+     "axis: axis; default -1\n"
+     "ignore_index: integer; default -100\n"
+     "label_smoothing: number; 0 to 1; default 0\n"
+     "reduction: one of mean, none, sum; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "I: integers\n"
+     "Source: torch.nn.functional.cross_entropy; Szegedy et al. 2016, Rethinking the Inception architecture, section 7\n"
+     "\n"
+     ">>> out = oarlock.cross_entropy_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, label_smoothing=0.125, reduction='mean')\n"
      "\n"},
     {"cumsum", as_function(method_cumsum), kFlags,
      "cumsum(self, axis=-1, exclusive=False, reverse=False)\n"
@@ -6584,6 +8212,36 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.dropout(oarlock.tensor([1.0, 2.0]), [1, 0], 0.0).tolist()\n"
      "[1.0, 2.0]\n"
+     "\n"},
+    {"elu", as_function(method_elu), kFlags,
+     "elu(self, alpha=1.0)\n"
+     "--\n"
+     "\n"
+     "x where it is positive, else alpha * (exp(x) - 1). The gradient at 0 is alpha.\n"
+     "\n"
+     "x [...]\n"
+     "alpha: number; default 1\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Clevert et al. 2015, Fast and accurate deep network learning by exponential linear units; ONNX operator set 6, Elu\n"
+     "\n"
+     ">>> out = oarlock.elu(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"embedding", as_function(method_embedding), kFlags,
+     "embedding(self, weight, padding_index=None)\n"
+     "--\n"
+     "\n"
+     "Rows of weight by their numbers, as gather. The row padding_index is read as zeros and gets no gradient; -1 is the last, none is no such row.\n"
+     "\n"
+     "index I[*J] (constant, values -V..V-1)\n"
+     "weight [V, *R]\n"
+     "padding_index: integer; may be none\n"
+     "-> out [*J, *R]\n"
+     "T: bool, integers, floats\n"
+     "I: integers\n"
+     "Source: paddle.nn.functional.embedding\n"
+     "\n"
+     ">>> out = oarlock.embedding(oarlock.zeros((2, 4), dtype='int64'), oarlock.ones((5, 3)), padding_index=none)\n"
      "\n"},
     {"equal", as_function(method_equal), kFlags,
      "equal(self, b)\n"
@@ -6799,6 +8457,34 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> out = oarlock.gather_nd(oarlock.ones((3, 4)), oarlock.zeros((2, 2), dtype='int64'))\n"
      "\n"},
+    {"gelu", as_function(method_gelu), kFlags,
+     "gelu(self, approximate='none')\n"
+     "--\n"
+     "\n"
+     "x * P(X <= x) of a normal X; or, if approximate is tanh, 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).\n"
+     "\n"
+     "x [...]\n"
+     "approximate: one of none, tanh; default none\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Hendrycks and Gimpel 2016, Gaussian error linear units; ONNX operator set 20, Gelu\n"
+     "\n"
+     ">>> out = oarlock.gelu(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"glu", as_function(method_glu), kFlags,
+     "glu(self, axis=-1)\n"
+     "--\n"
+     "\n"
+     "The first half of x along an axis, times the sigmoid of the second half.\n"
+     "\n"
+     "x [*S]\n"
+     "axis: axis; default -1\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: Dauphin et al. 2016, Language modeling with gated convolutional networks\n"
+     "\n"
+     ">>> out = oarlock.glu(oarlock.ones((2, 6)), axis=-1)\n"
+     "\n"},
     {"greater", as_function(method_greater), kFlags,
      "greater(self, b)\n"
      "--\n"
@@ -6829,6 +8515,67 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.greater_equal(oarlock.tensor([1, 2]), 2).tolist()\n"
      "[False, True]\n"
      "\n"},
+    {"group_norm", as_function(method_group_norm), kFlags,
+     "group_norm(self, groups, scale=None, bias=None, epsilon=1e-05)\n"
+     "--\n"
+     "\n"
+     "layer_norm over the channels of each group and all axes behind them, then scale and bias for each channel.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "groups: integer; at least 1\n"
+     "scale P[C] (optional)\n"
+     "bias P[C] (optional)\n"
+     "epsilon: number; at least 0; default 1e-05\n"
+     "-> out [N, C, *D]\n"
+     "T: floats\n"
+     "P: floats\n"
+     "Source: Wu and He 2018, Group normalization; ONNX operator set 21, GroupNormalization\n"
+     "\n"
+     ">>> out = oarlock.group_norm(oarlock.ones((2, 4, 3, 2)), groups=2, epsilon=0.00001)\n"
+     "\n"},
+    {"hard_sigmoid", as_function(method_hard_sigmoid), kFlags,
+     "hard_sigmoid(self, alpha=0.2, beta=0.5)\n"
+     "--\n"
+     "\n"
+     "alpha * x + beta, cut off below 0 and above 1, where the gradient is 0.\n"
+     "\n"
+     "x [...]\n"
+     "alpha: number; default 0.2\n"
+     "beta: number; default 0.5\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 22, HardSigmoid\n"
+     "\n"
+     ">>> out = oarlock.hard_sigmoid(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"hard_swish", as_function(method_hard_swish), kFlags,
+     "hard_swish(self)\n"
+     "--\n"
+     "\n"
+     "x * (x / 6 + 1 / 2), the second factor cut off below 0 and above 1.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Howard et al. 2019, Searching for MobileNetV3; ONNX operator set 22, HardSwish\n"
+     "\n"
+     ">>> out = oarlock.hard_swish(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"hard_tanh", as_function(method_hard_tanh), kFlags,
+     "hard_tanh(self, low=-1.0, high=1.0)\n"
+     "--\n"
+     "\n"
+     "x, but low below it and high above; there the gradient is 0.\n"
+     "\n"
+     "x [...]\n"
+     "low: number; default -1\n"
+     "high: number; default 1\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.hardtanh\n"
+     "\n"
+     ">>> out = oarlock.hard_tanh(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"heaviside", as_function(method_heaviside), kFlags,
      "heaviside(self, value)\n"
      "--\n"
@@ -6842,6 +8589,22 @@ PyMethodDef op_methods[] = {
      "Source: numpy.heaviside\n"
      "\n"
      ">>> out = oarlock.heaviside(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"huber_loss", as_function(method_huber_loss), kFlags,
+     "huber_loss(self, target, delta=1.0, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "For the difference d of x and target: d * d / 2 where |d| < delta, else delta * (|d| - delta / 2); or their mean or sum.\n"
+     "\n"
+     "x [*S]\n"
+     "target [*S]\n"
+     "delta: number; at least 0; default 1\n"
+     "reduction: one of mean, none, sum; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: Huber 1964, Robust estimation of a location parameter; torch.nn.functional.huber_loss\n"
+     "\n"
+     ">>> out = oarlock.huber_loss(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')\n"
      "\n"},
     {"hypot", as_function(method_hypot), kFlags,
      "hypot(self, b)\n"
@@ -6873,6 +8636,23 @@ PyMethodDef op_methods[] = {
      "Source: torch.index_add\n"
      "\n"
      ">>> out = oarlock.index_add(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), oarlock.ones((2,)), axis=1)\n"
+     "\n"},
+    {"instance_norm", as_function(method_instance_norm), kFlags,
+     "instance_norm(self, scale=None, bias=None, epsilon=1e-05)\n"
+     "--\n"
+     "\n"
+     "layer_norm over the axes behind [N, C], then scale and bias for each channel.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "scale P[C] (optional)\n"
+     "bias P[C] (optional)\n"
+     "epsilon: number; at least 0; default 1e-05\n"
+     "-> out [N, C, *D]\n"
+     "T: floats\n"
+     "P: floats\n"
+     "Source: Ulyanov et al. 2016, Instance normalization; ONNX operator set 22, InstanceNormalization\n"
+     "\n"
+     ">>> out = oarlock.instance_norm(oarlock.ones((2, 3, 3, 2)), epsilon=0.00001)\n"
      "\n"},
     {"isfinite", as_function(method_isfinite), kFlags,
      "isfinite(self)\n"
@@ -6915,6 +8695,86 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.isnan(oarlock.tensor([1.0, float('nan')])).tolist()\n"
      "[False, True]\n"
+     "\n"},
+    {"kl_div", as_function(method_kl_div), kFlags,
+     "kl_div(self, target, log_target=False, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "target * (log(target) - x) of probabilities target, 0 where target is 0, and of logarithms x; if log_target, target is a logarithm too. Or their mean or sum, or (batchmean) their sum over the size of axis 0.\n"
+     "\n"
+     "x [*S]\n"
+     "target [*S]\n"
+     "log_target: true or false; default false\n"
+     "reduction: one of mean, none, sum, batchmean; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.kl_div\n"
+     "\n"
+     ">>> out = oarlock.kl_div(oarlock.ones((2, 3)), oarlock.ones((2, 3)), log_target=False, reduction='none')\n"
+     "\n"},
+    {"l1_loss", as_function(method_l1_loss), kFlags,
+     "l1_loss(self, target, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "Absolute differences of x and target, or their mean or sum. The gradient where they are equal is 0.\n"
+     "\n"
+     "x [*S]\n"
+     "target [*S]\n"
+     "reduction: one of mean, none, sum; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.l1_loss\n"
+     "\n"
+     ">>> out = oarlock.l1_loss(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')\n"
+     "\n"},
+    {"layer_norm", as_function(method_layer_norm), kFlags,
+     "layer_norm(self, scale=None, bias=None, epsilon=1e-05)\n"
+     "--\n"
+     "\n"
+     "(x - mean) / sqrt(variance + epsilon) * scale + bias over the last axis, with the variance over C; no scale is 1, no bias 0. Computed in at least f32.\n"
+     "\n"
+     "x [*L, C]\n"
+     "scale P[C] (optional)\n"
+     "bias P[C] (optional)\n"
+     "epsilon: number; at least 0; default 1e-05\n"
+     "-> out [*L, C]\n"
+     "T: floats\n"
+     "P: floats\n"
+     "Source: Ba et al. 2016, Layer normalization; ONNX operator set 17, LayerNormalization\n"
+     "\n"
+     ">>> out = oarlock.layer_norm(oarlock.ones((2, 3, 4)), epsilon=0.00001)\n"
+     "\n"},
+    {"layer_norm_gradient", as_function(method_layer_norm_gradient), kFlags,
+     "layer_norm_gradient(self, x, mean, inverse_std, scale=None)\n"
+     "--\n"
+     "\n"
+     "The gradients of layer_norm's result with respect to x, scale and bias, from the mean and the inverse deviation 1 / sqrt(variance + epsilon) that it used. Computed in at least f32.\n"
+     "\n"
+     "dy [*L, C]\n"
+     "x [*L, C]\n"
+     "mean T+[*L]\n"
+     "inverse_std T+[*L]\n"
+     "scale P[C] (optional)\n"
+     "-> dx [*L, C], dscale T+[C], dbias T+[C]\n"
+     "T: floats\n"
+     "P: floats\n"
+     "Source: Ba et al. 2016, Layer normalization\n"
+     "\n"
+     ">>> out = oarlock.layer_norm_gradient(oarlock.ones((2, 3, 4)), oarlock.ones((2, 3, 4)), oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"leaky_relu", as_function(method_leaky_relu), kFlags,
+     "leaky_relu(self, alpha=0.01)\n"
+     "--\n"
+     "\n"
+     "x where it is positive, else alpha * x. The gradient at 0 is alpha.\n"
+     "\n"
+     "x [...]\n"
+     "alpha: number; default 0.01\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 16, LeakyRelu\n"
+     "\n"
+     ">>> out = oarlock.leaky_relu(oarlock.ones((2, 3)))\n"
      "\n"},
     {"lerp", as_function(method_lerp), kFlags,
      "lerp(self, b, weight)\n"
@@ -7042,6 +8902,19 @@ PyMethodDef op_methods[] = {
      "Source: Array API standard 2023.12, log2\n"
      "\n"
      ">>> out = oarlock.log2(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"log_sigmoid", as_function(method_log_sigmoid), kFlags,
+     "log_sigmoid(self)\n"
+     "--\n"
+     "\n"
+     "log(1 / (1 + exp(-x))), exact far from 0 too.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.logsigmoid\n"
+     "\n"
+     ">>> out = oarlock.log_sigmoid(oarlock.ones((2, 3)))\n"
      "\n"},
     {"log_softmax", as_function(method_log_softmax), kFlags,
      "log_softmax(self, axis=-1)\n"
@@ -7238,6 +9111,21 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> out = oarlock.max_pool(oarlock.ones((2, 3, 5, 4)), kernel=(3, 2, ), stride=(2, ), padding=(1, ))\n"
      "\n"},
+    {"max_pool_gradient", as_function(method_max_pool_gradient), kFlags,
+     "max_pool_gradient(self, indices, size)\n"
+     "--\n"
+     "\n"
+     "The gradient of max_pool: what each window hands back goes to the place it took its value from. indices are places in the window's plane of x, counted row-major; the number of elements in a plane stands for none. size: of x behind [N, C].\n"
+     "\n"
+     "dy [N, C, *E]\n"
+     "indices i64[N, C, *E] (constant, values 0..0)\n"
+     "size: sizes\n"
+     "-> dx [N, C, *size]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 12, MaxPool; operator set 11, MaxUnpool\n"
+     "\n"
+     ">>> out = oarlock.max_pool_gradient(oarlock.ones((1, 1, 2, 2)), oarlock.zeros((1, 1, 2, 2), dtype='int64'), size=(3, 4, ))\n"
+     "\n"},
     {"maximum", as_function(method_maximum), kFlags,
      "maximum(self, b)\n"
      "--\n"
@@ -7315,6 +9203,19 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.minimum(oarlock.tensor([1, 5]), 3).tolist()\n"
      "[1, 3]\n"
      "\n"},
+    {"mish", as_function(method_mish), kFlags,
+     "mish(self)\n"
+     "--\n"
+     "\n"
+     "x * tanh(log(1 + exp(x))).\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Misra 2019, Mish: a self regularized non-monotonic activation function; ONNX operator set 22, Mish\n"
+     "\n"
+     ">>> out = oarlock.mish(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"moveaxis", as_function(method_moveaxis), kFlags,
      "moveaxis(self, source, destination)\n"
      "--\n"
@@ -7329,6 +9230,21 @@ PyMethodDef op_methods[] = {
      "Source: Array API standard 2023.12, moveaxis\n"
      "\n"
      ">>> out = oarlock.moveaxis(oarlock.ones((2, 3, 4)), source=(0, ), destination=(-1, ))\n"
+     "\n"},
+    {"mse_loss", as_function(method_mse_loss), kFlags,
+     "mse_loss(self, target, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "Squares of the differences of x and target, or their mean or sum.\n"
+     "\n"
+     "x [*S]\n"
+     "target [*S]\n"
+     "reduction: one of mean, none, sum; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: torch.nn.functional.mse_loss\n"
+     "\n"
+     ">>> out = oarlock.mse_loss(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')\n"
      "\n"},
     {"multiply", as_function(method_multiply), kFlags,
      "multiply(self, b)\n"
@@ -7374,6 +9290,25 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.negative(oarlock.tensor([1, -2])).tolist()\n"
      "[-1, 2]\n"
+     "\n"},
+    {"nll_loss", as_function(method_nll_loss), kFlags,
+     "nll_loss(self, labels, weight=None, axis=-1, ignore_index=-100, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "-x of the label of each row, times the weight of that class; x are logarithms of probabilities and axis is that of the classes. 0 for the label ignore_index. The mean is over the weights of the labels that count; without any, NaN.\n"
+     "\n"
+     "x [*S]\n"
+     "labels I[*_] (constant, values 0..S[axis]-1)\n"
+     "weight [C] (optional, constant)\n"
+     "axis: axis; default -1\n"
+     "ignore_index: integer; default -100\n"
+     "reduction: one of mean, none, sum; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "I: integers\n"
+     "Source: torch.nn.functional.nll_loss\n"
+     "\n"
+     ">>> out = oarlock.nll_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, reduction='mean')\n"
      "\n"},
     {"nonzero", as_function(method_nonzero), kFlags,
      "nonzero(self)\n"
@@ -7512,6 +9447,20 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.power(oarlock.tensor([2.0, 3.0]), 2).tolist()\n"
      "[4.0, 9.0]\n"
      "\n"},
+    {"prelu", as_function(method_prelu), kFlags,
+     "prelu(self, slope)\n"
+     "--\n"
+     "\n"
+     "x where it is positive, else slope * x. The gradient at 0 is that of slope * x.\n"
+     "\n"
+     "x [...]\n"
+     "slope [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: He et al. 2015, Delving deep into rectifiers; ONNX operator set 16, PRelu\n"
+     "\n"
+     ">>> out = oarlock.prelu(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
     {"product", as_function(method_product), kFlags,
      "product(self, axis=None, keepdims=False)\n"
      "--\n"
@@ -7574,6 +9523,33 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.relu(oarlock.tensor([-1.0, 2.0])).tolist()\n"
      "[0.0, 2.0]\n"
      "\n"},
+    {"relu6", as_function(method_relu6), kFlags,
+     "relu6(self)\n"
+     "--\n"
+     "\n"
+     "x, but 0 below 0 and 6 above 6; there the gradient is 0.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Howard et al. 2017, MobileNets; torch.nn.functional.relu6\n"
+     "\n"
+     ">>> out = oarlock.relu6(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"relu_gradient", as_function(method_relu_gradient), kFlags,
+     "relu_gradient(self, y)\n"
+     "--\n"
+     "\n"
+     "The gradient of relu by its result: dy where y is positive, else 0.\n"
+     "\n"
+     "dy [...]\n"
+     "y [...] (constant)\n"
+     "-> dx [...]\n"
+     "T: integers and floats\n"
+     "Source: ONNX operator set 14, Relu\n"
+     "\n"
+     ">>> out = oarlock.relu_gradient(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
+     "\n"},
     {"remainder", as_function(method_remainder), kFlags,
      "remainder(self, b)\n"
      "--\n"
@@ -7618,6 +9594,39 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.reshape(oarlock.tensor([1, 2, 3, 4]), (2, -1)).tolist()\n"
      "[[1, 2], [3, 4]]\n"
+     "\n"},
+    {"rms_norm", as_function(method_rms_norm), kFlags,
+     "rms_norm(self, scale=None, epsilon=1e-05)\n"
+     "--\n"
+     "\n"
+     "x / sqrt(mean of x * x + epsilon) * scale over the last axis; no scale is 1. Computed in at least f32.\n"
+     "\n"
+     "x [*L, C]\n"
+     "scale P[C] (optional)\n"
+     "epsilon: number; at least 0; default 1e-05\n"
+     "-> out [*L, C]\n"
+     "T: floats\n"
+     "P: floats\n"
+     "Source: Zhang and Sennrich 2019, Root mean square layer normalization; ONNX operator set 23, RMSNormalization\n"
+     "\n"
+     ">>> out = oarlock.rms_norm(oarlock.ones((2, 3, 4)), epsilon=0.00001)\n"
+     "\n"},
+    {"rms_norm_gradient", as_function(method_rms_norm_gradient), kFlags,
+     "rms_norm_gradient(self, x, inverse_rms, scale=None)\n"
+     "--\n"
+     "\n"
+     "The gradients of rms_norm's result with respect to x and scale, from the 1 / sqrt(mean of x * x + epsilon) that it used. Computed in at least f32.\n"
+     "\n"
+     "dy [*L, C]\n"
+     "x [*L, C]\n"
+     "inverse_rms T+[*L]\n"
+     "scale P[C] (optional)\n"
+     "-> dx [*L, C], dscale T+[C]\n"
+     "T: floats\n"
+     "P: floats\n"
+     "Source: Zhang and Sennrich 2019, Root mean square layer normalization\n"
+     "\n"
+     ">>> out = oarlock.rms_norm_gradient(oarlock.ones((2, 3, 4)), oarlock.ones((2, 3, 4)), oarlock.ones((2, 3)))\n"
      "\n"},
     {"roll", as_function(method_roll), kFlags,
      "roll(self, shifts, axis)\n"
@@ -7710,6 +9719,49 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> out = oarlock.search_sorted(oarlock.ones((5,)), oarlock.ones((4,)), side='right')\n"
      "\n"},
+    {"selu", as_function(method_selu), kFlags,
+     "selu(self, alpha=1.6732632423543772, gamma=1.0507009873554805)\n"
+     "--\n"
+     "\n"
+     "gamma * x where x is positive, else gamma * alpha * (exp(x) - 1). The gradient at 0 is gamma * alpha.\n"
+     "\n"
+     "x [...]\n"
+     "alpha: number; default 1.6732632423543772\n"
+     "gamma: number; default 1.0507009873554805\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Klambauer et al. 2017, Self-normalizing neural networks; ONNX operator set 6, Selu\n"
+     "\n"
+     ">>> out = oarlock.selu(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"shrink", as_function(method_shrink), kFlags,
+     "shrink(self, bias=0.0, lambd=0.5)\n"
+     "--\n"
+     "\n"
+     "x + bias below -lambd, x - bias above lambd, else 0. NaN gives 0.\n"
+     "\n"
+     "x [...]\n"
+     "bias: number; default 0\n"
+     "lambd: number; at least 0; default 0.5\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 9, Shrink; torch.nn.functional.hardshrink with bias 0, softshrink with bias lambd\n"
+     "\n"
+     ">>> out = oarlock.shrink(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"sigmoid", as_function(method_sigmoid), kFlags,
+     "sigmoid(self)\n"
+     "--\n"
+     "\n"
+     "1 / (1 + exp(-x)).\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 13, Sigmoid\n"
+     "\n"
+     ">>> out = oarlock.sigmoid(oarlock.ones((2, 3)))\n"
+     "\n"},
     {"sign", as_function(method_sign), kFlags,
      "sign(self)\n"
      "--\n"
@@ -7723,6 +9775,19 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.sign(oarlock.tensor([-3.0, 0.0, 2.0])).tolist()\n"
      "[-1.0, 0.0, 1.0]\n"
+     "\n"},
+    {"silu", as_function(method_silu), kFlags,
+     "silu(self)\n"
+     "--\n"
+     "\n"
+     "x / (1 + exp(-x)), also called swish.\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: Hendrycks and Gimpel 2016, Gaussian error linear units; ONNX operator set 24, Swish\n"
+     "\n"
+     ">>> out = oarlock.silu(oarlock.ones((2, 3)))\n"
      "\n"},
     {"sin", as_function(method_sin), kFlags,
      "sin(self)\n"
@@ -7768,6 +9833,22 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.slice(oarlock.tensor([1, 2, 3, 4]), (1,), (2,)).tolist()\n"
      "[2, 3]\n"
      "\n"},
+    {"smooth_l1_loss", as_function(method_smooth_l1_loss), kFlags,
+     "smooth_l1_loss(self, target, beta=1.0, reduction='mean')\n"
+     "--\n"
+     "\n"
+     "For the difference d of x and target: d * d / (2 * beta) where |d| < beta, else |d| - beta / 2; or their mean or sum.\n"
+     "\n"
+     "x [*S]\n"
+     "target [*S]\n"
+     "beta: number; at least 0; default 1\n"
+     "reduction: one of mean, none, sum; default mean\n"
+     "-> out [*R]\n"
+     "T: floats\n"
+     "Source: Girshick 2015, Fast R-CNN; torch.nn.functional.smooth_l1_loss\n"
+     "\n"
+     ">>> out = oarlock.smooth_l1_loss(oarlock.ones((2, 3)), oarlock.ones((2, 3)), reduction='none')\n"
+     "\n"},
     {"softmax", as_function(method_softmax), kFlags,
      "softmax(self, axis=-1)\n"
      "--\n"
@@ -7782,6 +9863,33 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.softmax(oarlock.tensor([0.0, 0.0])).tolist()\n"
      "[0.5, 0.5]\n"
+     "\n"},
+    {"softplus", as_function(method_softplus), kFlags,
+     "softplus(self, beta=1.0)\n"
+     "--\n"
+     "\n"
+     "log(1 + exp(beta * x)) / beta, exact far from 0 too.\n"
+     "\n"
+     "x [...]\n"
+     "beta: number; at least 1e-06; default 1\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 22, Softplus; torch.nn.functional.softplus for beta\n"
+     "\n"
+     ">>> out = oarlock.softplus(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"softsign", as_function(method_softsign), kFlags,
+     "softsign(self)\n"
+     "--\n"
+     "\n"
+     "x / (1 + |x|).\n"
+     "\n"
+     "x [...]\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 22, Softsign\n"
+     "\n"
+     ">>> out = oarlock.softsign(oarlock.ones((2, 3)))\n"
      "\n"},
     {"sort", as_function(method_sort), kFlags,
      "sort(self, axis=-1, descending=False)\n"
@@ -7994,6 +10102,21 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> oarlock.tanh(oarlock.tensor(0.0)).item()\n"
      "0.0\n"
+     "\n"},
+    {"thresholded_relu", as_function(method_thresholded_relu), kFlags,
+     "thresholded_relu(self, threshold=1.0, value=0.0)\n"
+     "--\n"
+     "\n"
+     "x where it is above threshold, else value; there the gradient is 0. NaN stays.\n"
+     "\n"
+     "x [...]\n"
+     "threshold: number; default 1\n"
+     "value: number; default 0\n"
+     "-> out [...]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 22, ThresholdedRelu; torch.nn.functional.threshold for value\n"
+     "\n"
+     ">>> out = oarlock.thresholded_relu(oarlock.ones((2, 3)))\n"
      "\n"},
     {"tile", as_function(method_tile), kFlags,
      "tile(self, repetitions)\n"
@@ -8214,6 +10337,8 @@ const Function* const all_functions[] = {
     &f_adagrad_update,
     &f_adam_update,
     &f_adamw_update,
+    &f_adaptive_avg_pool,
+    &f_adaptive_max_pool,
     &f_add,
     &f_all,
     &f_any,
@@ -8227,11 +10352,15 @@ const Function* const all_functions[] = {
     &f_atan,
     &f_atan2,
     &f_atanh,
+    &f_attention,
+    &f_attention_gradient,
     &f_avg_pool,
     &f_avg_pool_gradient,
     &f_batch_norm,
     &f_batch_norm_gradient,
     &f_bernoulli,
+    &f_binary_cross_entropy,
+    &f_binary_cross_entropy_with_logits,
     &f_bincount,
     &f_bitwise_and,
     &f_bitwise_invert,
@@ -8241,11 +10370,13 @@ const Function* const all_functions[] = {
     &f_bitwise_xor,
     &f_cast,
     &f_ceil,
+    &f_celu,
     &f_chunk,
     &f_clip,
     &f_concat,
     &f_conv,
     &f_conv_input_gradient,
+    &f_conv_transpose,
     &f_conv_weight_gradient,
     &f_copy,
     &f_copysign,
@@ -8253,6 +10384,7 @@ const Function* const all_functions[] = {
     &f_cosh,
     &f_count_nonzero,
     &f_cross_entropy,
+    &f_cross_entropy_loss,
     &f_cumsum,
     &f_cumulative_max,
     &f_cumulative_product,
@@ -8262,6 +10394,8 @@ const Function* const all_functions[] = {
     &f_dim_value,
     &f_divide,
     &f_dropout,
+    &f_elu,
+    &f_embedding,
     &f_equal,
     &f_erf,
     &f_erf_inverse,
@@ -8279,15 +10413,28 @@ const Function* const all_functions[] = {
     &f_full_like,
     &f_gather,
     &f_gather_nd,
+    &f_gelu,
     &f_global_norm,
+    &f_glu,
     &f_greater,
     &f_greater_equal,
+    &f_group_norm,
+    &f_hard_sigmoid,
+    &f_hard_swish,
+    &f_hard_tanh,
     &f_heaviside,
+    &f_huber_loss,
     &f_hypot,
     &f_index_add,
+    &f_instance_norm,
     &f_isfinite,
     &f_isinf,
     &f_isnan,
+    &f_kl_div,
+    &f_l1_loss,
+    &f_layer_norm,
+    &f_layer_norm_gradient,
+    &f_leaky_relu,
     &f_lerp,
     &f_less,
     &f_less_equal,
@@ -8298,6 +10445,7 @@ const Function* const all_functions[] = {
     &f_log10,
     &f_log1p,
     &f_log2,
+    &f_log_sigmoid,
     &f_log_softmax,
     &f_logaddexp,
     &f_logical_and,
@@ -8311,16 +10459,20 @@ const Function* const all_functions[] = {
     &f_matrix_transpose,
     &f_max,
     &f_max_pool,
+    &f_max_pool_gradient,
     &f_maximum,
     &f_mean,
     &f_median,
     &f_meshgrid,
     &f_min,
     &f_minimum,
+    &f_mish,
     &f_moveaxis,
+    &f_mse_loss,
     &f_multiply,
     &f_nan_to_num,
     &f_negative,
+    &f_nll_loss,
     &f_nonzero,
     &f_not_equal,
     &f_one_hot,
@@ -8330,6 +10482,7 @@ const Function* const all_functions[] = {
     &f_permute,
     &f_polygamma,
     &f_power,
+    &f_prelu,
     &f_product,
     &f_put_along_axis,
     &f_random_exponential,
@@ -8339,9 +10492,13 @@ const Function* const all_functions[] = {
     &f_random_uniform,
     &f_reciprocal,
     &f_relu,
+    &f_relu6,
+    &f_relu_gradient,
     &f_remainder,
     &f_repeat,
     &f_reshape,
+    &f_rms_norm,
+    &f_rms_norm_gradient,
     &f_rmsprop_update,
     &f_roll,
     &f_round,
@@ -8349,12 +10506,19 @@ const Function* const all_functions[] = {
     &f_scatter_add,
     &f_scatter_nd,
     &f_search_sorted,
+    &f_selu,
     &f_sgd_update,
+    &f_shrink,
+    &f_sigmoid,
     &f_sign,
+    &f_silu,
     &f_sin,
     &f_sinh,
     &f_slice,
+    &f_smooth_l1_loss,
     &f_softmax,
+    &f_softplus,
+    &f_softsign,
     &f_sort,
     &f_split,
     &f_sqrt,
@@ -8370,6 +10534,7 @@ const Function* const all_functions[] = {
     &f_take_along_axis,
     &f_tan,
     &f_tanh,
+    &f_thresholded_relu,
     &f_tile,
     &f_topk,
     &f_transfer,
@@ -8420,6 +10585,8 @@ Binary binary_op(std::string_view name) {
   if (name == "not_equal") return oarlock::not_equal;
   if (name == "outer") return oarlock::outer;
   if (name == "power") return oarlock::power;
+  if (name == "prelu") return oarlock::prelu;
+  if (name == "relu_gradient") return oarlock::relu_gradient;
   if (name == "remainder") return oarlock::remainder;
   if (name == "subtract") return oarlock::subtract;
   if (name == "vecdot") return oarlock::vecdot;
@@ -8446,6 +10613,7 @@ Unary unary_op(std::string_view name) {
   if (name == "exp2") return oarlock::exp2;
   if (name == "expm1") return oarlock::expm1;
   if (name == "floor") return oarlock::floor;
+  if (name == "hard_swish") return oarlock::hard_swish;
   if (name == "isfinite") return oarlock::isfinite;
   if (name == "isinf") return oarlock::isinf;
   if (name == "isnan") return oarlock::isnan;
@@ -8454,17 +10622,23 @@ Unary unary_op(std::string_view name) {
   if (name == "log10") return oarlock::log10;
   if (name == "log1p") return oarlock::log1p;
   if (name == "log2") return oarlock::log2;
+  if (name == "log_sigmoid") return oarlock::log_sigmoid;
   if (name == "logical_not") return oarlock::logical_not;
   if (name == "matrix_transpose") return oarlock::matrix_transpose;
+  if (name == "mish") return oarlock::mish;
   if (name == "negative") return oarlock::negative;
   if (name == "nonzero") return oarlock::nonzero;
   if (name == "reciprocal") return oarlock::reciprocal;
   if (name == "relu") return oarlock::relu;
+  if (name == "relu6") return oarlock::relu6;
   if (name == "round") return oarlock::round;
   if (name == "rsqrt") return oarlock::rsqrt;
+  if (name == "sigmoid") return oarlock::sigmoid;
   if (name == "sign") return oarlock::sign;
+  if (name == "silu") return oarlock::silu;
   if (name == "sin") return oarlock::sin;
   if (name == "sinh") return oarlock::sinh;
+  if (name == "softsign") return oarlock::softsign;
   if (name == "sqrt") return oarlock::sqrt;
   if (name == "square") return oarlock::square;
   if (name == "tan") return oarlock::tan;

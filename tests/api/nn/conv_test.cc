@@ -86,11 +86,8 @@ TEST(Padding, EqualsTorch) {
   expect_near(Pad1D({2, 1}, "circular")(Tensor::of<float>({1, 2, 3}, {1, 1, 3})), {2, 3, 1, 2, 3, 1});
   expect_shape(Pad3D({1, 0, 0, 2, 0, 3})(full({1, 1, 1, 1, 1}, 0)), {1, 1, 4, 3, 2});
   expect_shape(ZeroPad2D(1)(full({1, 2, 2}, 0)), {1, 4, 4});
-  EXPECT_ERROR(Pad1D(3, "reflect")(full({1, 1, 3}, 0)), "At most 2 fit axis 2");
-  EXPECT_ERROR(Pad1D(4, "circular")(full({1, 1, 3}, 0)), "At most 3 fit axis 2");
-  EXPECT_ERROR(Pad1D(1, "replicate")(full({1, 1, 0}, 0)), "At most 0 fit axis 2");
   EXPECT_ERROR(Pad2D({1, 2}), "padding has 2 sizes, there are 4 axes");
-  EXPECT_ERROR(Pad1D(1, "odd")(full({1, 1, 3}, 0)), "mode is \"odd\"");
+  EXPECT_ERROR(Pad1D(1, "odd"), "mode is \"odd\"");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -285,6 +286,29 @@ TEST(Dispatch, ShapesOfRank16AndOverflow) {
   EXPECT_EQ(sum(none).item(), 0);
   EXPECT_EQ(matmul(full({2, 0}, 1), full({0, 3}, 1)).shape(), Shape({2, 3}));
   EXPECT_EQ(sum(matmul(full({2, 0}, 1), full({0, 3}, 1))).item(), 0);
+}
+
+// In a child: the kernel of the plugin would answer the other tests too.
+TEST(Dispatch, DeterministicMeansKernelsThatPromiseIt) {
+  auto chosen = [] {
+    Tensor x = full({3}, 0.5);
+    for (const Candidate& c : explain("tanh", std::span(&x, 1)))
+      if (c.chosen) return c.plugin;
+    return std::string();
+  };
+  auto check = [&] {
+    Result<PluginInfo> p = load_plugin(std::string(OARLOCK_TEST_PLUGIN_DIR) + "/abi/restless/librestless.so");
+    if (!p) return 1;
+    if (chosen() != "restless") return 2;
+    if (!set_setting("deterministic", "1").ok()) return 3;
+    if (chosen() == "restless") return 4;
+    Tensor x = full({3}, 0.5);
+    for (const Candidate& c : explain("tanh", std::span(&x, 1)))
+      if (c.plugin == "restless" && c.reason.find("other bits from run to run") == std::string::npos) return 5;
+    if (!set_setting("deterministic", "0").ok() || chosen() != "restless") return 6;
+    return 0;
+  };
+  EXPECT_EXIT(_exit(check()), testing::ExitedWithCode(0), "");
 }
 
 // ---- on a device: sim, loaded into this process

@@ -36,7 +36,8 @@ OAR_EXPORT Tensor acosh(const Tensor& x);
 
 // One step of Adagrad: g = gradient + weight_decay * parameter; sum = sum + g * g; parameter -= rate * g / (sqrt(sum)
 //   + epsilon). Nothing is computed in less than f32.
-// parameter [*S] (mutated), gradient [*S] (constant), sum M[*S] (mutated), rate f64[] (host) -> nothing
+// parameter [*S] (mutated), gradient [*S] (constant), sum M[*S] (mutated, values not negative), rate f64[] (host) ->
+//   nothing
 // T: floats
 // M: floats
 // epsilon: number; at least 0; default 1e-10
@@ -48,12 +49,13 @@ OAR_EXPORT void adagrad_update(const Tensor& parameter, const Tensor& gradient, 
 //   beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + epsilon). With
 //   greatest, that keeps the greatest v so far and takes its place (AMSGrad). step counts from 1. The moments may
 //   have a wider dtype than the parameter; nothing is computed in less than f32.
-// parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
-//   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+// parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated, values not
+//   negative), greatest M[*S] (optional, mutated, values not negative), rate f64[] (host), step i64[] (host) ->
+//   nothing
 // T: floats
 // M: floats
-// beta1: number; at least 0; default 0.9
-// beta2: number; at least 0; default 0.999
+// beta1: number; 0 to 1; default 0.9
+// beta2: number; 0 to 1; default 0.999
 // epsilon: number; at least 0; default 1e-08
 // weight_decay: number; at least 0; default 0
 OAR_EXPORT void adam_update(const Tensor& parameter, const Tensor& gradient, const Tensor& first,
@@ -64,17 +66,32 @@ OAR_EXPORT void adam_update(const Tensor& parameter, const Tensor& gradient, con
 //   (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g * g; parameter -= rate * (m / (1 - beta1^step)) / (sqrt(v / (1 -
 //   beta2^step)) + epsilon). With greatest, that keeps the greatest v so far and takes its place (AMSGrad). step
 //   counts from 1. The moments may have a wider dtype than the parameter; nothing is computed in less than f32.
-// parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated), greatest M[*S]
-//   (optional, mutated), rate f64[] (host), step i64[] (host) -> nothing
+// parameter [*S] (mutated), gradient [*S] (constant), first M[*S] (mutated), second M[*S] (mutated, values not
+//   negative), greatest M[*S] (optional, mutated, values not negative), rate f64[] (host), step i64[] (host) ->
+//   nothing
 // T: floats
 // M: floats
-// beta1: number; at least 0; default 0.9
-// beta2: number; at least 0; default 0.999
+// beta1: number; 0 to 1; default 0.9
+// beta2: number; 0 to 1; default 0.999
 // epsilon: number; at least 0; default 1e-08
 // weight_decay: number; at least 0; default 0.01
 OAR_EXPORT void adamw_update(const Tensor& parameter, const Tensor& gradient, const Tensor& first,
     const Tensor& second, const Tensor& rate, const Tensor& step, const Tensor& greatest = {},
     double beta1 = 0.9, double beta2 = 0.999, double epsilon = 1e-08, double weight_decay = 0.01);
+
+// Means of windows that divide the axes behind [N, C] into size parts: window i of E over D elements is floor(i * D /
+//   E) to ceil((i + 1) * D / E), without the end. Over nothing: 0.
+// x [N, C, *D] -> out [N, C, *size]
+// T: floats
+// size: sizes
+OAR_EXPORT Tensor adaptive_avg_pool(const Tensor& x, const Shape& size);
+
+// Greatest elements of windows that divide the axes behind [N, C] into size parts, as adaptive_avg_pool does. Of
+//   nothing: -infinity. How elements that share a maximum share its gradient is not defined.
+// x [N, C, *D] -> out [N, C, *size]
+// T: floats
+// size: sizes
+OAR_EXPORT Tensor adaptive_max_pool(const Tensor& x, const Shape& size);
 
 // a + b. Integers wrap.
 // a [...], b [...] -> out [...]
@@ -154,6 +171,34 @@ OAR_EXPORT Tensor atan2(const Tensor& a, const Tensor& b);
 // T: floats
 OAR_EXPORT Tensor atanh(const Tensor& x);
 
+// softmax(q k^T * scale) v over the last two axes; the axes before them broadcast. scale: none is 1 / sqrt(E). mask:
+//   true where a query may look, or numbers to add to the scores. causal: query i looks at keys 0 to i only. A query
+//   that may look nowhere gets 0.
+// q [..., L, E], k [..., S, E], v [..., S, F], mask M[..., L|1, S|1] (optional, constant) -> out [..., L, F], log_sum
+//   T+[..., L] (hidden)
+// T: floats
+// M: bool and floats
+// causal: true or false; default false
+// scale: number; may be none
+OAR_EXPORT Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask = {},
+    bool causal = false, std::optional<double> scale = {});
+
+// The gradients of attention's result with respect to q, k and v, from its result y and log_sum, the logarithm of the
+//   sum of exp(score) of each query, which is -infinity where it looks nowhere. The attributes are those of
+//   attention.
+// dy [..., L, F], q [..., L, E], k [..., S, E], v [..., S, F], y [..., L, F], log_sum T+[..., L], mask M[..., L|1,
+//   S|1] (optional, constant) -> dq [..., L, E], dk [..., S, E], dv [..., S, F]
+// T: floats
+// M: bool and floats
+// causal: true or false; default false
+// scale: number; may be none
+struct AttentionGradientResult {
+  Tensor dq, dk, dv;
+};
+OAR_EXPORT AttentionGradientResult attention_gradient(const Tensor& dy, const Tensor& q, const Tensor& k,
+    const Tensor& v, const Tensor& y, const Tensor& log_sum, const Tensor& mask = {},
+    bool causal = false, std::optional<double> scale = {});
+
 // Mean of each window that slides over the axes behind [N, C]. count_include_pad: over the elements and the padding,
 //   which is 0, else over the elements alone; what ceil_mode lets a window reach over the padding is never counted. A
 //   window without anything to count gives 0. The rest is as of max_pool.
@@ -222,6 +267,21 @@ OAR_EXPORT BatchNormGradientResult batch_norm_gradient(const Tensor& dy, const T
 // dtype: dtype; default bool
 OAR_EXPORT Tensor bernoulli(const Tensor& p, const Tensor& seed, DType dtype = DType::boolean);
 
+// -(target * log(x) + (1 - target) * log(1 - x)) of probabilities x, each logarithm at least -100; or their mean or
+//   sum.
+// x [*S], target [*S] -> out [*R]
+// T: floats
+// reduction: one of mean, none, sum; default mean
+OAR_EXPORT Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, std::string_view reduction = "mean");
+
+// binary_cross_entropy of sigmoid(x), exact far from 0 too; the losses of target 1 are multiplied by positive_weight.
+//   Or their mean or sum.
+// x [...], target [...], positive_weight [...] (optional, constant) -> out [*R]
+// T: floats
+// reduction: one of mean, none, sum; default mean
+OAR_EXPORT Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target,
+    const Tensor& positive_weight = {}, std::string_view reduction = "mean");
+
 // How often each number from 0 to length-1 is in index, or the sum of its weights. A number outside is an error.
 // index I[N] (constant, values 0..length-1), weights W[N] (optional) -> out dtype[length]
 // I: integers
@@ -273,6 +333,12 @@ OAR_EXPORT Tensor cast(const Tensor& x, DType dtype);
 // T: integers and floats
 OAR_EXPORT Tensor ceil(const Tensor& x);
 
+// x where it is positive, else alpha * (exp(x / alpha) - 1).
+// x [...] -> out [...]
+// T: floats
+// alpha: number; at least 1e-06; default 1
+OAR_EXPORT Tensor celu(const Tensor& x, double alpha = 1);
+
 // x cut along an axis into a number of equal parts. The parts share x's elements.
 // x [*_] -> parts [*_] ...
 // T: any dtype
@@ -315,6 +381,18 @@ OAR_EXPORT Tensor conv(const Tensor& x, const Tensor& w, const Tensor& bias = {}
 // groups: integer; at least 1; default 1
 OAR_EXPORT Tensor conv_input_gradient(const Tensor& dy, const Tensor& w, const Shape& size, Integers stride = {},
     Integers padding = {}, Integers dilation = {}, int64_t groups = 1);
+
+// Transposed convolution: the input gradient of a conv from O to C channels. Padding cuts off that much of the
+//   result, output_padding adds to its end; it is less than stride or dilation. The rest is as of conv.
+// x [N, C, *D], w [C, O/groups, *K], bias [O] (optional) -> out [N, O, *E]
+// T: floats
+// stride: integers; 1 to 2147483647; default 1 everywhere
+// padding: integers; 0 to 2147483647; default 0 everywhere
+// dilation: integers; 1 to 2147483647; default 1 everywhere
+// groups: integer; at least 1; default 1
+// output_padding: integers; 0 to 2147483647; default 0 everywhere
+OAR_EXPORT Tensor conv_transpose(const Tensor& x, const Tensor& w, const Tensor& bias = {}, Integers stride = {},
+    Integers padding = {}, Integers dilation = {}, int64_t groups = 1, Integers output_padding = {});
 
 // The gradient of conv with respect to w, linear in dy and in x. size: of w behind [O, C/groups]. The other
 //   attributes are those of conv.
@@ -361,6 +439,20 @@ OAR_EXPORT Tensor count_nonzero(const Tensor& x, Integers axes = {}, bool keepdi
 // T: floats
 // I: integers
 OAR_EXPORT Tensor cross_entropy(const Tensor& logits, const Tensor& labels);
+
+// cross_entropy with its classes along axis, with weights of classes, smoothed labels, and labels to ignore.
+//   label_smoothing s takes (1 - s) of the loss of the label and s of the mean of the losses of all classes. The mean
+//   is over the weights of the labels that count; without any, NaN.
+// logits [*S], labels I[*_] (constant, values 0..S[axis]-1), weight [C] (optional, constant) -> out [*R]
+// T: floats
+// I: integers
+// axis: axis; default -1
+// ignore_index: integer; default -100
+// label_smoothing: number; 0 to 1; default 0
+// reduction: one of mean, none, sum; default mean
+OAR_EXPORT Tensor cross_entropy_loss(const Tensor& logits, const Tensor& labels, const Tensor& weight = {},
+    int64_t axis = -1, int64_t ignore_index = -100, double label_smoothing = 0,
+    std::string_view reduction = "mean");
 
 // Sums of the elements up to each along an axis; without its own, if exclusive; from the end, if reverse. Integers
 //   wrap.
@@ -427,6 +519,20 @@ OAR_EXPORT Tensor divide(const Tensor& a, const Tensor& b);
 // T: floats
 // rate: number; 0 to 1; default 0.5
 OAR_EXPORT Tensor dropout(const Tensor& x, const Tensor& seed, double rate = 0.5);
+
+// x where it is positive, else alpha * (exp(x) - 1). The gradient at 0 is alpha.
+// x [...] -> out [...]
+// T: floats
+// alpha: number; default 1
+OAR_EXPORT Tensor elu(const Tensor& x, double alpha = 1);
+
+// Rows of weight by their numbers, as gather. The row padding_index is read as zeros and gets no gradient; -1 is the
+//   last, none is no such row.
+// index I[*J] (constant, values -V..V-1), weight [V, *R] -> out [*J, *R]
+// T: bool, integers, floats
+// I: integers
+// padding_index: integer; may be none
+OAR_EXPORT Tensor embedding(const Tensor& index, const Tensor& weight, std::optional<int64_t> padding_index = {});
 
 // a == b, element by element. NaN equals nothing.
 // a [...], b [...] -> out bool[...]
@@ -527,11 +633,23 @@ OAR_EXPORT Tensor gather(const Tensor& x, const Tensor& index);
 // I: integers
 OAR_EXPORT Tensor gather_nd(const Tensor& x, const Tensor& index);
 
+// x * P(X <= x) of a normal X; or, if approximate is tanh, 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+// x [...] -> out [...]
+// T: floats
+// approximate: one of none, tanh; default none
+OAR_EXPORT Tensor gelu(const Tensor& x, std::string_view approximate = "none");
+
 // The euclidean norm of all elements of all operands together; f16 and bf16 are summed as f32. What clipping
 //   gradients needs.
 // xs [*_] ... -> out []
 // T: floats
 OAR_EXPORT Tensor global_norm(Tensors xs);
+
+// The first half of x along an axis, times the sigmoid of the second half.
+// x [*S] -> out [*R]
+// T: floats
+// axis: axis; default -1
+OAR_EXPORT Tensor glu(const Tensor& x, int64_t axis = -1);
 
 // a > b, element by element. False where either is NaN.
 // a [...], b [...] -> out bool[...]
@@ -543,10 +661,47 @@ OAR_EXPORT Tensor greater(const Tensor& a, const Tensor& b);
 // T: integers and floats; mixed dtypes promote
 OAR_EXPORT Tensor greater_equal(const Tensor& a, const Tensor& b);
 
+// layer_norm over the channels of each group and all axes behind them, then scale and bias for each channel.
+// x [N, C, *D], scale P[C] (optional), bias P[C] (optional) -> out [N, C, *D]
+// T: floats
+// P: floats
+// groups: integer; at least 1
+// epsilon: number; at least 0; default 1e-05
+OAR_EXPORT Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& scale = {}, const Tensor& bias = {},
+    double epsilon = 1e-05);
+
+// alpha * x + beta, cut off below 0 and above 1, where the gradient is 0.
+// x [...] -> out [...]
+// T: floats
+// alpha: number; default 0.2
+// beta: number; default 0.5
+OAR_EXPORT Tensor hard_sigmoid(const Tensor& x, double alpha = 0.2, double beta = 0.5);
+
+// x * (x / 6 + 1 / 2), the second factor cut off below 0 and above 1.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor hard_swish(const Tensor& x);
+
+// x, but low below it and high above; there the gradient is 0.
+// x [...] -> out [...]
+// T: floats
+// low: number; default -1
+// high: number; default 1
+OAR_EXPORT Tensor hard_tanh(const Tensor& x, double low = -1, double high = 1);
+
 // 0 where x is negative, 1 where it is positive, value at 0; NaN stays.
 // x [...], value [...] -> out [...]
 // T: floats; mixed dtypes promote
 OAR_EXPORT Tensor heaviside(const Tensor& x, const Tensor& value);
+
+// For the difference d of x and target: d * d / 2 where |d| < delta, else delta * (|d| - delta / 2); or their mean or
+//   sum.
+// x [*S], target [*S] -> out [*R]
+// T: floats
+// delta: number; at least 0; default 1
+// reduction: one of mean, none, sum; default mean
+OAR_EXPORT Tensor huber_loss(const Tensor& x, const Tensor& target, double delta = 1,
+    std::string_view reduction = "mean");
 
 // sqrt(a*a + b*b) without overflow on the way; infinite where either is. The gradient at 0 is 0.
 // a [...], b [...] -> out [...]
@@ -560,6 +715,14 @@ OAR_EXPORT Tensor hypot(const Tensor& a, const Tensor& b);
 // I: integers
 // axis: axis; default 0
 OAR_EXPORT Tensor index_add(const Tensor& x, const Tensor& index, const Tensor& updates, int64_t axis = 0);
+
+// layer_norm over the axes behind [N, C], then scale and bias for each channel.
+// x [N, C, *D], scale P[C] (optional), bias P[C] (optional) -> out [N, C, *D]
+// T: floats
+// P: floats
+// epsilon: number; at least 0; default 1e-05
+OAR_EXPORT Tensor instance_norm(const Tensor& x, const Tensor& scale = {}, const Tensor& bias = {},
+    double epsilon = 1e-05);
 
 // True where x is neither infinite nor NaN.
 // x [...] -> out bool[...]
@@ -575,6 +738,49 @@ OAR_EXPORT Tensor isinf(const Tensor& x);
 // x [...] -> out bool[...]
 // T: integers and floats
 OAR_EXPORT Tensor isnan(const Tensor& x);
+
+// target * (log(target) - x) of probabilities target, 0 where target is 0, and of logarithms x; if log_target, target
+//   is a logarithm too. Or their mean or sum, or (batchmean) their sum over the size of axis 0.
+// x [*S], target [*S] -> out [*R]
+// T: floats
+// log_target: true or false; default false
+// reduction: one of mean, none, sum, batchmean; default mean
+OAR_EXPORT Tensor kl_div(const Tensor& x, const Tensor& target, bool log_target = false,
+    std::string_view reduction = "mean");
+
+// Absolute differences of x and target, or their mean or sum. The gradient where they are equal is 0.
+// x [*S], target [*S] -> out [*R]
+// T: floats
+// reduction: one of mean, none, sum; default mean
+OAR_EXPORT Tensor l1_loss(const Tensor& x, const Tensor& target, std::string_view reduction = "mean");
+
+// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last axis, with the variance over C; no scale is 1,
+//   no bias 0. Computed in at least f32.
+// x [*L, C], scale P[C] (optional), bias P[C] (optional) -> out [*L, C], mean T+[*L] (hidden), inverse_std T+[*L]
+//   (hidden)
+// T: floats
+// P: floats
+// epsilon: number; at least 0; default 1e-05
+OAR_EXPORT Tensor layer_norm(const Tensor& x, const Tensor& scale = {}, const Tensor& bias = {},
+    double epsilon = 1e-05);
+
+// The gradients of layer_norm's result with respect to x, scale and bias, from the mean and the inverse deviation 1 /
+//   sqrt(variance + epsilon) that it used. Computed in at least f32.
+// dy [*L, C], x [*L, C], mean T+[*L], inverse_std T+[*L], scale P[C] (optional) -> dx [*L, C], dscale T+[C], dbias
+//   T+[C]
+// T: floats
+// P: floats
+struct LayerNormGradientResult {
+  Tensor dx, dscale, dbias;
+};
+OAR_EXPORT LayerNormGradientResult layer_norm_gradient(const Tensor& dy, const Tensor& x, const Tensor& mean,
+    const Tensor& inverse_std, const Tensor& scale = {});
+
+// x where it is positive, else alpha * x. The gradient at 0 is alpha.
+// x [...] -> out [...]
+// T: floats
+// alpha: number; default 0.01
+OAR_EXPORT Tensor leaky_relu(const Tensor& x, double alpha = 0.01);
 
 // From a, where weight is 0, to b, where it is 1, both exactly: a + weight * (b - a).
 // a [...], b [...], weight [...] -> out [...]
@@ -632,6 +838,11 @@ OAR_EXPORT Tensor log1p(const Tensor& x);
 // x [...] -> out [...]
 // T: floats
 OAR_EXPORT Tensor log2(const Tensor& x);
+
+// log(1 / (1 + exp(-x))), exact far from 0 too.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor log_sigmoid(const Tensor& x);
 
 // Logarithm of softmax along an axis, computed without leaving the logarithm: x - max - log(sum(exp(x - max))).
 // x [*S] -> out [*S]
@@ -713,6 +924,14 @@ OAR_EXPORT Tensor max(const Tensor& x, Integers axes = {}, bool keepdims = false
 OAR_EXPORT Tensor max_pool(const Tensor& x, Integers kernel, Integers stride = {}, Integers padding = {},
     Integers dilation = {}, bool ceil_mode = false);
 
+// The gradient of max_pool: what each window hands back goes to the place it took its value from. indices are places
+//   in the window's plane of x, counted row-major; the number of elements in a plane stands for none. size: of x
+//   behind [N, C].
+// dy [N, C, *E], indices i64[N, C, *E] (constant, values 0..0) -> dx [N, C, *size]
+// T: integers and floats
+// size: sizes
+OAR_EXPORT Tensor max_pool_gradient(const Tensor& dy, const Tensor& indices, const Shape& size);
+
 // The greater of a and b; NaN if either is. Where they are equal both get half of the gradient.
 // a [...], b [...] -> out [...]
 // T: integers and floats; mixed dtypes promote
@@ -753,12 +972,23 @@ OAR_EXPORT Tensor min(const Tensor& x, Integers axes = {}, bool keepdims = false
 // T: integers and floats; mixed dtypes promote
 OAR_EXPORT Tensor minimum(const Tensor& a, const Tensor& b);
 
+// x * tanh(log(1 + exp(x))).
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor mish(const Tensor& x);
+
 // x with axes source[i] at places destination[i] of the result, the others in their order. Shares x's elements.
 // x [*S] -> out [*R]
 // T: any dtype
 // source: axes
 // destination: axes
 OAR_EXPORT Tensor moveaxis(const Tensor& x, Integers source, Integers destination);
+
+// Squares of the differences of x and target, or their mean or sum.
+// x [*S], target [*S] -> out [*R]
+// T: floats
+// reduction: one of mean, none, sum; default mean
+OAR_EXPORT Tensor mse_loss(const Tensor& x, const Tensor& target, std::string_view reduction = "mean");
 
 // a * b. Integers wrap.
 // a [...], b [...] -> out [...]
@@ -779,6 +1009,18 @@ OAR_EXPORT Tensor nan_to_num(const Tensor& x, double nan = 0, std::optional<doub
 // x [...] -> out [...]
 // T: integers and floats
 OAR_EXPORT Tensor negative(const Tensor& x);
+
+// -x of the label of each row, times the weight of that class; x are logarithms of probabilities and axis is that of
+//   the classes. 0 for the label ignore_index. The mean is over the weights of the labels that count; without any,
+//   NaN.
+// x [*S], labels I[*_] (constant, values 0..S[axis]-1), weight [C] (optional, constant) -> out [*R]
+// T: floats
+// I: integers
+// axis: axis; default -1
+// ignore_index: integer; default -100
+// reduction: one of mean, none, sum; default mean
+OAR_EXPORT Tensor nll_loss(const Tensor& x, const Tensor& labels, const Tensor& weight = {}, int64_t axis = -1,
+    int64_t ignore_index = -100, std::string_view reduction = "mean");
 
 // The places of the elements that are not 0 (NaN is not), a row for each, in row-major order.
 // x [*S] -> out i64[?N, #S]
@@ -838,6 +1080,11 @@ OAR_EXPORT Tensor polygamma(const Tensor& x, int64_t order = 1);
 // a [...], b [...] -> out [...]
 // T: integers and floats; mixed dtypes promote
 OAR_EXPORT Tensor power(const Tensor& a, const Tensor& b);
+
+// x where it is positive, else slope * x. The gradient at 0 is that of slope * x.
+// x [...], slope [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor prelu(const Tensor& x, const Tensor& slope);
 
 // Product over axes, in x's dtype: integers wrap. Over nothing: 1.
 // x [*S] -> out [*R]
@@ -904,6 +1151,16 @@ OAR_EXPORT Tensor reciprocal(const Tensor& x);
 // T: integers and floats
 OAR_EXPORT Tensor relu(const Tensor& x);
 
+// x, but 0 below 0 and 6 above 6; there the gradient is 0.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor relu6(const Tensor& x);
+
+// The gradient of relu by its result: dy where y is positive, else 0.
+// dy [...], y [...] (constant) -> dx [...]
+// T: integers and floats
+OAR_EXPORT Tensor relu_gradient(const Tensor& dy, const Tensor& y);
+
 // What a / b rounded down leaves, with b's sign. An integer divided by 0 is an error; the lowest one by -1 leaves 0.
 //   Floats by 0 give NaN.
 // a [...], b [...] (values not 0) -> out [...]
@@ -924,15 +1181,33 @@ OAR_EXPORT Tensor repeat(const Tensor& x, Dim repeats, int64_t axis = 0);
 // shape: sizes
 OAR_EXPORT Tensor reshape(const Tensor& x, const Shape& shape);
 
+// x / sqrt(mean of x * x + epsilon) * scale over the last axis; no scale is 1. Computed in at least f32.
+// x [*L, C], scale P[C] (optional) -> out [*L, C], inverse_rms T+[*L] (hidden)
+// T: floats
+// P: floats
+// epsilon: number; at least 0; default 1e-05
+OAR_EXPORT Tensor rms_norm(const Tensor& x, const Tensor& scale = {}, double epsilon = 1e-05);
+
+// The gradients of rms_norm's result with respect to x and scale, from the 1 / sqrt(mean of x * x + epsilon) that it
+//   used. Computed in at least f32.
+// dy [*L, C], x [*L, C], inverse_rms T+[*L], scale P[C] (optional) -> dx [*L, C], dscale T+[C]
+// T: floats
+// P: floats
+struct RmsNormGradientResult {
+  Tensor dx, dscale;
+};
+OAR_EXPORT RmsNormGradientResult rms_norm_gradient(const Tensor& dy, const Tensor& x, const Tensor& inverse_rms,
+    const Tensor& scale = {});
+
 // One step of RMSProp: g = gradient + weight_decay * parameter; mean_square = alpha * mean_square + (1 - alpha) * g *
 //   g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred); step = g / (sqrt(...)
 //   + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate * step.
 //   Nothing is computed in less than f32.
-// parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated), mean M[*S] (optional, mutated),
-//   momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
+// parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated, values not negative), mean M[*S]
+//   (optional, mutated), momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
 // T: floats
 // M: floats
-// alpha: number; at least 0; default 0.99
+// alpha: number; 0 to 1; default 0.99
 // epsilon: number; at least 0; default 1e-08
 // weight_decay: number; at least 0; default 0
 // beta: number; at least 0; default 0.9
@@ -982,6 +1257,13 @@ OAR_EXPORT Tensor scatter_nd(const Tensor& x, const Tensor& index, const Tensor&
 // side: one of left, right; default left
 OAR_EXPORT Tensor search_sorted(const Tensor& sorted, const Tensor& values, std::string_view side = "left");
 
+// gamma * x where x is positive, else gamma * alpha * (exp(x) - 1). The gradient at 0 is gamma * alpha.
+// x [...] -> out [...]
+// T: floats
+// alpha: number; default 1.6732632423543772
+// gamma: number; default 1.0507009873554805
+OAR_EXPORT Tensor selu(const Tensor& x, double alpha = 1.6732632423543772, double gamma = 1.0507009873554805);
+
 // One step of stochastic gradient descent: g = gradient + weight_decay * parameter; with momentum, momentum = beta *
 //   momentum + (1 - dampening) * g and g = momentum (nesterov: g + beta * momentum); parameter -= rate * g.
 // parameter [*S] (mutated), gradient [*S] (constant), momentum [*S] (optional, mutated), rate f64[] (host) -> nothing
@@ -994,10 +1276,27 @@ OAR_EXPORT void sgd_update(const Tensor& parameter, const Tensor& gradient, cons
     const Tensor& momentum = {}, double beta = 0.9, double weight_decay = 0, bool nesterov = false,
     double dampening = 0);
 
+// x + bias below -lambd, x - bias above lambd, else 0. NaN gives 0.
+// x [...] -> out [...]
+// T: floats
+// bias: number; default 0
+// lambd: number; at least 0; default 0.5
+OAR_EXPORT Tensor shrink(const Tensor& x, double bias = 0, double lambd = 0.5);
+
+// 1 / (1 + exp(-x)).
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor sigmoid(const Tensor& x);
+
 // -1 where x is negative, 1 where it is positive, 0 at 0; NaN stays.
 // x [...] -> out [...]
 // T: integers and floats
 OAR_EXPORT Tensor sign(const Tensor& x);
+
+// x / (1 + exp(-x)), also called swish.
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor silu(const Tensor& x);
 
 // Sine of x in radians; NaN at infinity.
 // x [...] -> out [...]
@@ -1018,11 +1317,31 @@ OAR_EXPORT Tensor sinh(const Tensor& x);
 // steps: integers; default 1 everywhere
 OAR_EXPORT Tensor slice(const Tensor& x, const Shape& starts, const Shape& sizes, Integers steps = {});
 
+// For the difference d of x and target: d * d / (2 * beta) where |d| < beta, else |d| - beta / 2; or their mean or
+//   sum.
+// x [*S], target [*S] -> out [*R]
+// T: floats
+// beta: number; at least 0; default 1
+// reduction: one of mean, none, sum; default mean
+OAR_EXPORT Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, double beta = 1,
+    std::string_view reduction = "mean");
+
 // exp(x) over its sum along an axis, computed from x minus its maximum. A row of -infinity alone gives NaN.
 // x [*S] -> out [*S]
 // T: floats
 // axis: axis; default -1
 OAR_EXPORT Tensor softmax(const Tensor& x, int64_t axis = -1);
+
+// log(1 + exp(beta * x)) / beta, exact far from 0 too.
+// x [...] -> out [...]
+// T: floats
+// beta: number; at least 1e-06; default 1
+OAR_EXPORT Tensor softplus(const Tensor& x, double beta = 1);
+
+// x / (1 + |x|).
+// x [...] -> out [...]
+// T: floats
+OAR_EXPORT Tensor softsign(const Tensor& x);
 
 // x sorted along an axis, and where each element was. Equal elements keep their order; NaN is the greatest.
 // x [*S] -> values [*S], indices i64[*S]
@@ -1125,6 +1444,13 @@ OAR_EXPORT Tensor tan(const Tensor& x);
 // x [...] -> out [...]
 // T: floats
 OAR_EXPORT Tensor tanh(const Tensor& x);
+
+// x where it is above threshold, else value; there the gradient is 0. NaN stays.
+// x [...] -> out [...]
+// T: floats
+// threshold: number; default 1
+// value: number; default 0
+OAR_EXPORT Tensor thresholded_relu(const Tensor& x, double threshold = 1, double value = 0);
 
 // x repeated side by side along each axis; repetitions are right-aligned with its shape, and either may be the
 //   longer.

@@ -49,12 +49,9 @@ struct LoaderState {
   int64_t position = 0;  // batches of this epoch delivered
 };
 
-namespace detail {
-class Epoch;
-}
-
 // Use from one thread. To loop over an epoch: `for (const Batch& batch : loader)`; begin() goes on where state() is.
-// Destroying a loader, or leaving a loop, in the middle of an epoch stops the workers after the sample they are at.
+// Destroying a loader, or leaving a loop, in the middle of an epoch stops the workers after the sample they are at. After
+// fork() in the middle of an epoch the parent goes on; in the child next() is an Error.
 class OAR_EXPORT DataLoader {
  public:
   // Throws Error: options that disagree or are out of bounds.
@@ -71,6 +68,9 @@ class OAR_EXPORT DataLoader {
   // sample or batch that could not be made, Error for a dataset that changed its size. After an error the epoch is over
   // for the workers; the next call begins again at the batch that failed.
   std::optional<Batch> next();
+  // What a loop over the loader begins with: in the middle of an epoch that nobody resumed, the next epoch; otherwise
+  // nothing.
+  void begin_epoch();
   // Starts `epoch` at its first batch. Without it epochs count up from 0.
   void set_epoch(int64_t epoch);
   LoaderState state() const;
@@ -96,7 +96,6 @@ class OAR_EXPORT DataLoader {
 
  private:
   struct Plan;
-  void stop();
   std::unique_ptr<Plan> plan_;
 };
 

@@ -25,7 +25,7 @@ class OAR_EXPORT Linear : public Layer {
 };
 
 // Rows of weight [num_embeddings, embedding_dim] by index: [*] -> [*, embedding_dim]. First values: N(0, 1). The row
-// padding_idx (negative: from the end) starts at 0 and gets no gradient.
+// padding_idx (negative: from the end) starts at 0, is read as 0 and gets no gradient.
 class OAR_EXPORT Embedding : public Layer {
  public:
   Embedding(int64_t num_embeddings, int64_t embedding_dim, std::optional<int64_t> padding_idx = {},

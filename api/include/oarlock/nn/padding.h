@@ -5,8 +5,8 @@
 
 namespace oarlock::nn {
 
-// mode: "constant" (value), "reflect" (mirrored, the edge itself not repeated; less than the axis), "replicate" (the edge)
-// or "circular" (from the other end; at most the axis). before and after: for the last axes of x.
+// mode: "constant" (value), "reflect" (mirrored, the edge itself not repeated), "replicate" (the edge) or "circular" (from the
+// other end). before and after: for the last axes of x.
 OAR_EXPORT Tensor pad_axes(const Tensor& x, const std::vector<int64_t>& before, const std::vector<int64_t>& after,
                            const std::string& mode, double value, const std::string& who);
 

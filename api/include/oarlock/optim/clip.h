@@ -44,9 +44,6 @@ class OAR_EXPORT ClipGradByGlobalNorm : public GradientClip {
   double norm_;
 };
 
-// The L2 norm of all tensors as one vector, f32 (f64 if one is f64), on the device of the first. Sums in the order given,
-// so the bits repeat.
-OAR_EXPORT Tensor global_norm(const std::vector<Tensor>& tensors);
 // torch.nn.utils.clip_grad_norm_: replaces the gradients of the parameters by themselves times
 // min(1, max_norm / (norm + 1e-6)), and returns the norm before.
 OAR_EXPORT Tensor clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm);
