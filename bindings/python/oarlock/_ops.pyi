@@ -1099,20 +1099,6 @@ def expm1(x: TensorLike) -> Tensor:
     >>> out = oarlock.expm1(oarlock.ones((2, 3)))
     """
 
-def eye(rows: int, columns: int | None = None, offset: int = 0, dtype: DTypeLike = 'float32') -> Tensor:
-    r"""
-    1 on a diagonal, 0 elsewhere; offset moves it to the right, or down if negative. columns are as many as rows unless given.
-
-    rows: size
-    columns: size; may be none
-    offset: integer; default 0
-    dtype: dtype; default f32
-    -> out dtype[*R]
-    Source: Array API standard 2023.12, eye
-
-    >>> out = oarlock.eye(rows=3)
-    """
-
 def flatten(x: TensorLike, start: int = 0, stop: int = -1) -> Tensor:
     r"""
     x with the axes from start to stop, both counted in, as one. Shares x's elements where strides can say it.
@@ -1599,21 +1585,6 @@ def linear_scan(decay: TensorLike, x: TensorLike, axis: int = -1, reverse: bool 
     Source: Blelloch 1990, Prefix sums and their applications, 1.4.1
 
     >>> out = oarlock.linear_scan(oarlock.ones((2, 5, 4)), oarlock.ones((2, 5, 4)), axis=0)
-    """
-
-def linspace(start: float, stop: float, num: int, endpoint: bool = True, dtype: DTypeLike = 'float32') -> Tensor:
-    r"""
-    num numbers from start to stop, evenly apart; both ends are exact, or, without endpoint, stop is the first that is left out.
-
-    start: number
-    stop: number
-    num: size
-    endpoint: true or false; default true
-    dtype: dtype; default f32
-    -> out dtype[num]
-    Source: Array API standard 2023.12, linspace
-
-    >>> out = oarlock.linspace(start=-1, stop=2, num=7)
     """
 
 def log(x: TensorLike) -> Tensor:
@@ -2443,20 +2414,6 @@ def rmsprop_update(parameter: TensorLike, gradient: TensorLike, mean_square: Ten
     >>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'))
     """
 
-def roll(x: TensorLike, shifts: int | Sequence[int], axis: int | Sequence[int]) -> Tensor:
-    r"""
-    x moved on along axes by shifts, what leaves at the end coming in at the front; a negative shift goes the other way.
-
-    x [*S]
-    shifts: integers
-    axis: axes
-    -> out [*S]
-    T: any dtype
-    Source: Array API standard 2023.12, roll
-
-    >>> out = oarlock.roll(oarlock.ones((5,)), shifts=(2, ), axis=(0, ))
-    """
-
 def round(x: TensorLike) -> Tensor:
     r"""
     The nearest whole number; halves go to the even one. Integers stay. The gradient is 0.
@@ -2718,20 +2675,6 @@ def sort(x: TensorLike, axis: int = -1, descending: bool = False) -> SortResult:
     Source: Array API standard 2023.12, sort and argsort; numpy.sort for NaN
 
     >>> out = oarlock.sort(oarlock.ones((6,)))
-    """
-
-def split(x: TensorLike, sizes: int | Sequence[int], axis: int = 0) -> tuple[Tensor, ...]:
-    r"""
-    x cut along an axis into parts of the given sizes, which fill it. The parts share x's elements.
-
-    x [*_]
-    sizes: sizes
-    axis: axis; default 0
-    -> parts [*_] ...
-    T: any dtype
-    Source: ONNX operator set 18, Split; torch.split
-
-    >>> out = oarlock.split(oarlock.ones((2,)), sizes=(2, 3, ))
     """
 
 def sqrt(x: TensorLike) -> Tensor:

@@ -3156,9 +3156,6 @@ const Function f_roll{"roll", parameters_roll, 3, run_roll, nullptr, 1, nullptr}
 PyObject* call_roll(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_roll, nullptr, args, n, names);
 }
-PyObject* method_roll(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return invoke(f_roll, self, args, n, names);
-}
 
 const Parameter parameters_round[] = {
     {"x", Kind::tensor, true, 0, DType::none}};
@@ -3515,9 +3512,6 @@ void run_split(Arguments& a) {
 const Function f_split{"split", parameters_split, 3, run_split, nullptr, -1, nullptr};
 PyObject* call_split(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_split, nullptr, args, n, names);
-}
-PyObject* method_split(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return invoke(f_split, self, args, n, names);
 }
 
 const Parameter parameters_sqrt[] = {
@@ -5159,21 +5153,6 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> out = oarlock.expm1(oarlock.ones((2, 3)))\n"
      "\n"},
-    {"eye", as_function(call_eye), kFlags,
-     "eye(rows, columns=None, offset=0, dtype='float32')\n"
-     "--\n"
-     "\n"
-     "1 on a diagonal, 0 elsewhere; offset moves it to the right, or down if negative. columns are as many as rows unless given.\n"
-     "\n"
-     "rows: size\n"
-     "columns: size; may be none\n"
-     "offset: integer; default 0\n"
-     "dtype: dtype; default f32\n"
-     "-> out dtype[*R]\n"
-     "Source: Array API standard 2023.12, eye\n"
-     "\n"
-     ">>> out = oarlock.eye(rows=3)\n"
-     "\n"},
     {"flatten", as_function(call_flatten), kFlags,
      "flatten(x, start=0, stop=-1)\n"
      "--\n"
@@ -5696,22 +5675,6 @@ PyMethodDef op_functions[] = {
      "Source: Blelloch 1990, Prefix sums and their applications, 1.4.1\n"
      "\n"
      ">>> out = oarlock.linear_scan(oarlock.ones((2, 5, 4)), oarlock.ones((2, 5, 4)), axis=0)\n"
-     "\n"},
-    {"linspace", as_function(call_linspace), kFlags,
-     "linspace(start, stop, num, endpoint=True, dtype='float32')\n"
-     "--\n"
-     "\n"
-     "num numbers from start to stop, evenly apart; both ends are exact, or, without endpoint, stop is the first that is left out.\n"
-     "\n"
-     "start: number\n"
-     "stop: number\n"
-     "num: size\n"
-     "endpoint: true or false; default true\n"
-     "dtype: dtype; default f32\n"
-     "-> out dtype[num]\n"
-     "Source: Array API standard 2023.12, linspace\n"
-     "\n"
-     ">>> out = oarlock.linspace(start=-1, stop=2, num=7)\n"
      "\n"},
     {"log", as_function(call_log), kFlags,
      "log(x)\n"
@@ -6599,21 +6562,6 @@ PyMethodDef op_functions[] = {
      "\n"
      ">>> out = oarlock.rmsprop_update(oarlock.ones((2, 3)), oarlock.ones((2, 3)), oarlock.zeros((2, 3)), oarlock.zeros((), dtype='float64'))\n"
      "\n"},
-    {"roll", as_function(call_roll), kFlags,
-     "roll(x, shifts, axis)\n"
-     "--\n"
-     "\n"
-     "x moved on along axes by shifts, what leaves at the end coming in at the front; a negative shift goes the other way.\n"
-     "\n"
-     "x [*S]\n"
-     "shifts: integers\n"
-     "axis: axes\n"
-     "-> out [*S]\n"
-     "T: any dtype\n"
-     "Source: Array API standard 2023.12, roll\n"
-     "\n"
-     ">>> out = oarlock.roll(oarlock.ones((5,)), shifts=(2, ), axis=(0, ))\n"
-     "\n"},
     {"round", as_function(call_round), kFlags,
      "round(x)\n"
      "--\n"
@@ -6895,21 +6843,6 @@ PyMethodDef op_functions[] = {
      "Source: Array API standard 2023.12, sort and argsort; numpy.sort for NaN\n"
      "\n"
      ">>> out = oarlock.sort(oarlock.ones((6,)))\n"
-     "\n"},
-    {"split", as_function(call_split), kFlags,
-     "split(x, sizes, axis=0)\n"
-     "--\n"
-     "\n"
-     "x cut along an axis into parts of the given sizes, which fill it. The parts share x's elements.\n"
-     "\n"
-     "x [*_]\n"
-     "sizes: sizes\n"
-     "axis: axis; default 0\n"
-     "-> parts [*_] ...\n"
-     "T: any dtype\n"
-     "Source: ONNX operator set 18, Split; torch.split\n"
-     "\n"
-     ">>> out = oarlock.split(oarlock.ones((2,)), sizes=(2, 3, ))\n"
      "\n"},
     {"sqrt", as_function(call_sqrt), kFlags,
      "sqrt(x)\n"
@@ -9628,21 +9561,6 @@ PyMethodDef op_methods[] = {
      "\n"
      ">>> out = oarlock.rms_norm_gradient(oarlock.ones((2, 3, 4)), oarlock.ones((2, 3, 4)), oarlock.ones((2, 3)))\n"
      "\n"},
-    {"roll", as_function(method_roll), kFlags,
-     "roll(self, shifts, axis)\n"
-     "--\n"
-     "\n"
-     "x moved on along axes by shifts, what leaves at the end coming in at the front; a negative shift goes the other way.\n"
-     "\n"
-     "x [*S]\n"
-     "shifts: integers\n"
-     "axis: axes\n"
-     "-> out [*S]\n"
-     "T: any dtype\n"
-     "Source: Array API standard 2023.12, roll\n"
-     "\n"
-     ">>> out = oarlock.roll(oarlock.ones((5,)), shifts=(2, ), axis=(0, ))\n"
-     "\n"},
     {"round", as_function(method_round), kFlags,
      "round(self)\n"
      "--\n"
@@ -9905,21 +9823,6 @@ PyMethodDef op_methods[] = {
      "Source: Array API standard 2023.12, sort and argsort; numpy.sort for NaN\n"
      "\n"
      ">>> out = oarlock.sort(oarlock.ones((6,)))\n"
-     "\n"},
-    {"split", as_function(method_split), kFlags,
-     "split(self, sizes, axis=0)\n"
-     "--\n"
-     "\n"
-     "x cut along an axis into parts of the given sizes, which fill it. The parts share x's elements.\n"
-     "\n"
-     "x [*_]\n"
-     "sizes: sizes\n"
-     "axis: axis; default 0\n"
-     "-> parts [*_] ...\n"
-     "T: any dtype\n"
-     "Source: ONNX operator set 18, Split; torch.split\n"
-     "\n"
-     ">>> out = oarlock.split(oarlock.ones((2,)), sizes=(2, 3, ))\n"
      "\n"},
     {"sqrt", as_function(method_sqrt), kFlags,
      "sqrt(self)\n"
