@@ -147,6 +147,8 @@ def _case_example(op):
 
     def value(entry, text):
         kind = entry["kind"]
+        if text == "none" and entry["need"] == "may_be_none":
+            return "None"
         if kind in ("integers", "dims", "axes"):
             return "(" + "".join(f"{n}, " for n in re.split("[,x]", text)) + ")"
         if kind == "reals":

@@ -358,7 +358,7 @@ def attention(q: TensorLike, k: TensorLike, v: TensorLike, mask: TensorLike | No
     M: bool and floats
     Source: Vaswani et al. 2017, Attention is all you need; ONNX operator set 23, Attention
 
-    >>> out = oarlock.attention(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), causal=False, scale=none)
+    >>> out = oarlock.attention(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), causal=False, scale=None)
     """
 
 def attention_gradient(dy: TensorLike, q: TensorLike, k: TensorLike, v: TensorLike, y: TensorLike, log_sum: TensorLike, mask: TensorLike | None = None, causal: bool = False, scale: float | None = None) -> AttentionGradientResult:
@@ -379,7 +379,7 @@ def attention_gradient(dy: TensorLike, q: TensorLike, k: TensorLike, v: TensorLi
     M: bool and floats
     Source: Dao et al. 2022, FlashAttention, appendix B
 
-    >>> out = oarlock.attention_gradient(oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4)), causal=False, scale=none)
+    >>> out = oarlock.attention_gradient(oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4)), causal=False, scale=None)
     """
 
 def avg_pool(x: TensorLike, kernel: int | Sequence[int], stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, count_include_pad: bool = False) -> Tensor:
@@ -650,7 +650,8 @@ def chunk(x: TensorLike, parts: int, axis: int = 0) -> tuple[Tensor, ...]:
     T: any dtype
     Source: ONNX operator set 18, Split, num_outputs; torch.chunk
 
-    >>> out = oarlock.chunk(oarlock.ones((2,)), parts=3)
+    >>> [t.tolist() for t in oarlock.chunk(oarlock.tensor([1, 2, 3, 4]), 2)]
+    [[1, 2], [3, 4]]
     """
 
 def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
@@ -851,7 +852,8 @@ def cross_entropy_loss(logits: TensorLike, labels: TensorLike, weight: TensorLik
     I: integers
     Source: torch.nn.functional.cross_entropy; Szegedy et al. 2016, Rethinking the Inception architecture, section 7
 
-    >>> out = oarlock.cross_entropy_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, label_smoothing=0.125, reduction='mean')
+    >>> round(oarlock.cross_entropy_loss(oarlock.tensor([[0.0, 0.0]]), oarlock.tensor([1])).item(), 4)
+    0.6931
     """
 
 def cumsum(x: TensorLike, axis: int = -1, exclusive: bool = False, reverse: bool = False) -> Tensor:
@@ -1006,7 +1008,7 @@ def embedding(index: TensorLike, weight: TensorLike, padding_index: int | None =
     I: integers
     Source: paddle.nn.functional.embedding
 
-    >>> out = oarlock.embedding(oarlock.zeros((2, 4), dtype='int64'), oarlock.ones((5, 3)), padding_index=none)
+    >>> out = oarlock.embedding(oarlock.zeros((2, 4), dtype='int64'), oarlock.ones((5, 3)), padding_index=None)
     """
 
 def equal(a: TensorLike, b: TensorLike) -> Tensor:
@@ -1385,7 +1387,8 @@ def index_add(x: TensorLike, index: TensorLike, updates: TensorLike, axis: int =
     I: integers
     Source: torch.index_add
 
-    >>> out = oarlock.index_add(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), oarlock.ones((2,)), axis=1)
+    >>> oarlock.index_add(oarlock.zeros((3,)), oarlock.tensor([0, 0]), oarlock.tensor([1.0, 2.0])).tolist()
+    [3.0, 0.0, 0.0]
     """
 
 def instance_norm(x: TensorLike, scale: TensorLike | None = None, bias: TensorLike | None = None, epsilon: float = 1e-05) -> Tensor:
@@ -2026,7 +2029,8 @@ def nll_loss(x: TensorLike, labels: TensorLike, weight: TensorLike | None = None
     I: integers
     Source: torch.nn.functional.nll_loss
 
-    >>> out = oarlock.nll_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, reduction='mean')
+    >>> oarlock.nll_loss(oarlock.tensor([[-1.0, -2.0]]), oarlock.tensor([1])).item()
+    2.0
     """
 
 def nonzero(x: TensorLike) -> Tensor:

@@ -2,8 +2,10 @@
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, TypeVar, Union
 
 from ._core import DeviceLike, DTypeLike, Tensor, TensorLike
-from . import _initializer as initializer
+from . import _initializer
 from ._initializer import InitializerLike
+
+initializer = _initializer
 
 S = TypeVar("S", bound=Layer)
 Sizes = Union[int, Sequence[int]]

@@ -4363,7 +4363,7 @@ PyMethodDef op_functions[] = {
      "M: bool and floats\n"
      "Source: Vaswani et al. 2017, Attention is all you need; ONNX operator set 23, Attention\n"
      "\n"
-     ">>> out = oarlock.attention(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), causal=False, scale=none)\n"
+     ">>> out = oarlock.attention(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), causal=False, scale=None)\n"
      "\n"},
     {"attention_gradient", as_function(call_attention_gradient), kFlags,
      "attention_gradient(dy, q, k, v, y, log_sum, mask=None, causal=False, scale=None)\n"
@@ -4385,7 +4385,7 @@ PyMethodDef op_functions[] = {
      "M: bool and floats\n"
      "Source: Dao et al. 2022, FlashAttention, appendix B\n"
      "\n"
-     ">>> out = oarlock.attention_gradient(oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4)), causal=False, scale=none)\n"
+     ">>> out = oarlock.attention_gradient(oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4)), causal=False, scale=None)\n"
      "\n"},
     {"avg_pool", as_function(call_avg_pool), kFlags,
      "avg_pool(x, kernel, stride=1, padding=0, dilation=1, ceil_mode=False, count_include_pad=False)\n"
@@ -4674,7 +4674,8 @@ PyMethodDef op_functions[] = {
      "T: any dtype\n"
      "Source: ONNX operator set 18, Split, num_outputs; torch.chunk\n"
      "\n"
-     ">>> out = oarlock.chunk(oarlock.ones((2,)), parts=3)\n"
+     ">>> [t.tolist() for t in oarlock.chunk(oarlock.tensor([1, 2, 3, 4]), 2)]\n"
+     "[[1, 2], [3, 4]]\n"
      "\n"},
     {"clip", as_function(call_clip), kFlags,
      "clip(x, min=None, max=None)\n"
@@ -4888,7 +4889,8 @@ PyMethodDef op_functions[] = {
      "I: integers\n"
      "Source: torch.nn.functional.cross_entropy; Szegedy et al. 2016, Rethinking the Inception architecture, section 7\n"
      "\n"
-     ">>> out = oarlock.cross_entropy_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, label_smoothing=0.125, reduction='mean')\n"
+     ">>> round(oarlock.cross_entropy_loss(oarlock.tensor([[0.0, 0.0]]), oarlock.tensor([1])).item(), 4)\n"
+     "0.6931\n"
      "\n"},
     {"cumsum", as_function(call_cumsum), kFlags,
      "cumsum(x, axis=-1, exclusive=False, reverse=False)\n"
@@ -5054,7 +5056,7 @@ PyMethodDef op_functions[] = {
      "I: integers\n"
      "Source: paddle.nn.functional.embedding\n"
      "\n"
-     ">>> out = oarlock.embedding(oarlock.zeros((2, 4), dtype='int64'), oarlock.ones((5, 3)), padding_index=none)\n"
+     ">>> out = oarlock.embedding(oarlock.zeros((2, 4), dtype='int64'), oarlock.ones((5, 3)), padding_index=None)\n"
      "\n"},
     {"equal", as_function(call_equal), kFlags,
      "equal(a, b)\n"
@@ -5461,7 +5463,8 @@ PyMethodDef op_functions[] = {
      "I: integers\n"
      "Source: torch.index_add\n"
      "\n"
-     ">>> out = oarlock.index_add(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), oarlock.ones((2,)), axis=1)\n"
+     ">>> oarlock.index_add(oarlock.zeros((3,)), oarlock.tensor([0, 0]), oarlock.tensor([1.0, 2.0])).tolist()\n"
+     "[3.0, 0.0, 0.0]\n"
      "\n"},
     {"instance_norm", as_function(call_instance_norm), kFlags,
      "instance_norm(x, scale=None, bias=None, epsilon=1e-05)\n"
@@ -6148,7 +6151,8 @@ PyMethodDef op_functions[] = {
      "I: integers\n"
      "Source: torch.nn.functional.nll_loss\n"
      "\n"
-     ">>> out = oarlock.nll_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, reduction='mean')\n"
+     ">>> oarlock.nll_loss(oarlock.tensor([[-1.0, -2.0]]), oarlock.tensor([1])).item()\n"
+     "2.0\n"
      "\n"},
     {"nonzero", as_function(call_nonzero), kFlags,
      "nonzero(x)\n"
@@ -7512,7 +7516,7 @@ PyMethodDef op_methods[] = {
      "M: bool and floats\n"
      "Source: Vaswani et al. 2017, Attention is all you need; ONNX operator set 23, Attention\n"
      "\n"
-     ">>> out = oarlock.attention(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), causal=False, scale=none)\n"
+     ">>> out = oarlock.attention(oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), causal=False, scale=None)\n"
      "\n"},
     {"attention_gradient", as_function(method_attention_gradient), kFlags,
      "attention_gradient(self, q, k, v, y, log_sum, mask=None, causal=False, scale=None)\n"
@@ -7534,7 +7538,7 @@ PyMethodDef op_methods[] = {
      "M: bool and floats\n"
      "Source: Dao et al. 2022, FlashAttention, appendix B\n"
      "\n"
-     ">>> out = oarlock.attention_gradient(oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4)), causal=False, scale=none)\n"
+     ">>> out = oarlock.attention_gradient(oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4, 3)), oarlock.ones((2, 3, 5, 3)), oarlock.ones((2, 3, 5, 2)), oarlock.ones((2, 3, 4, 2)), oarlock.ones((2, 3, 4)), causal=False, scale=None)\n"
      "\n"},
     {"avg_pool", as_function(method_avg_pool), kFlags,
      "avg_pool(self, kernel, stride=1, padding=0, dilation=1, ceil_mode=False, count_include_pad=False)\n"
@@ -7823,7 +7827,8 @@ PyMethodDef op_methods[] = {
      "T: any dtype\n"
      "Source: ONNX operator set 18, Split, num_outputs; torch.chunk\n"
      "\n"
-     ">>> out = oarlock.chunk(oarlock.ones((2,)), parts=3)\n"
+     ">>> [t.tolist() for t in oarlock.chunk(oarlock.tensor([1, 2, 3, 4]), 2)]\n"
+     "[[1, 2], [3, 4]]\n"
      "\n"},
     {"clip", as_function(method_clip), kFlags,
      "clip(self, min=None, max=None)\n"
@@ -8022,7 +8027,8 @@ PyMethodDef op_methods[] = {
      "I: integers\n"
      "Source: torch.nn.functional.cross_entropy; Szegedy et al. 2016, Rethinking the Inception architecture, section 7\n"
      "\n"
-     ">>> out = oarlock.cross_entropy_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, label_smoothing=0.125, reduction='mean')\n"
+     ">>> round(oarlock.cross_entropy_loss(oarlock.tensor([[0.0, 0.0]]), oarlock.tensor([1])).item(), 4)\n"
+     "0.6931\n"
      "\n"},
     {"cumsum", as_function(method_cumsum), kFlags,
      "cumsum(self, axis=-1, exclusive=False, reverse=False)\n"
@@ -8174,7 +8180,7 @@ PyMethodDef op_methods[] = {
      "I: integers\n"
      "Source: paddle.nn.functional.embedding\n"
      "\n"
-     ">>> out = oarlock.embedding(oarlock.zeros((2, 4), dtype='int64'), oarlock.ones((5, 3)), padding_index=none)\n"
+     ">>> out = oarlock.embedding(oarlock.zeros((2, 4), dtype='int64'), oarlock.ones((5, 3)), padding_index=None)\n"
      "\n"},
     {"equal", as_function(method_equal), kFlags,
      "equal(self, b)\n"
@@ -8568,7 +8574,8 @@ PyMethodDef op_methods[] = {
      "I: integers\n"
      "Source: torch.index_add\n"
      "\n"
-     ">>> out = oarlock.index_add(oarlock.ones((3, 4)), oarlock.zeros((2,), dtype='int64'), oarlock.ones((2,)), axis=1)\n"
+     ">>> oarlock.index_add(oarlock.zeros((3,)), oarlock.tensor([0, 0]), oarlock.tensor([1.0, 2.0])).tolist()\n"
+     "[3.0, 0.0, 0.0]\n"
      "\n"},
     {"instance_norm", as_function(method_instance_norm), kFlags,
      "instance_norm(self, scale=None, bias=None, epsilon=1e-05)\n"
@@ -9241,7 +9248,8 @@ PyMethodDef op_methods[] = {
      "I: integers\n"
      "Source: torch.nn.functional.nll_loss\n"
      "\n"
-     ">>> out = oarlock.nll_loss(oarlock.ones((4, 3)), oarlock.zeros((2,), dtype='int64'), axis=1, ignore_index=-100, reduction='mean')\n"
+     ">>> oarlock.nll_loss(oarlock.tensor([[-1.0, -2.0]]), oarlock.tensor([1])).item()\n"
+     "2.0\n"
      "\n"},
     {"nonzero", as_function(method_nonzero), kFlags,
      "nonzero(self)\n"
