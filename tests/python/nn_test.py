@@ -293,3 +293,32 @@ def test_initialisers():
     assert layer.weight.tolist() == [[4, 4], [4, 4]]
     q = nn.initializer.Orthogonal()((3, 5)).numpy()
     np.testing.assert_allclose(q @ q.T, np.eye(3), atol=1e-5)
+
+
+def test_losses_and_activations_by_hand():
+    x = oarlock.tensor([[1.0, 2.0], [0.5, 0.0]])
+    labels = oarlock.tensor([1, 0])
+    expected = -(x.numpy() - np.log(np.exp(x.numpy()).sum(1, keepdims=True)))[[0, 1], [1, 0]]
+    np.testing.assert_allclose(nn.CrossEntropyLoss()(x, labels).item(), expected.mean(), rtol=1e-6)
+    np.testing.assert_allclose(nn.CrossEntropyLoss(reduction="none")(input=x, label=labels).numpy(), expected, rtol=1e-6)
+    assert nn.MSELoss()(x, x + 2).item() == 4 and nn.L1Loss(reduction="sum")(x, x - 1).item() == 4
+    with pytest.raises(ValueError):
+        nn.MSELoss(reduction="most")
+    net = nn.Sequential(nn.LeakyReLU(0.5), nn.Hardtanh(-1, 1))
+    assert net(oarlock.tensor([-4.0, -1.0, 0.5, 3.0])).tolist() == [-1, -0.5, 0.5, 1]
+    np.testing.assert_allclose(nn.GELU()(oarlock.tensor([1.0])).item(), 0.8413447, rtol=1e-6)
+    y = nn.LayerNorm(4)(oarlock.tensor([[1.0, 2.0, 3.0, 4.0]])).numpy()
+    np.testing.assert_allclose([y.mean(), y.std()], [0, 1], atol=1e-4)
+
+
+def test_attention_with_inputs_by_name():
+    oarlock.set_seed(0)
+    attention = nn.MultiHeadAttention(8, 2)
+    q, k = oarlock.randn(2, 3, 8), oarlock.randn(2, 5, 8)
+    assert attention(q, key=k, value=k).shape == (2, 3, 8)
+    np.testing.assert_allclose(attention(q, key=k, value=k).numpy(), attention(q, k, k).numpy())
+    with pytest.raises(TypeError, match="keys"):
+        attention(q, keys=k)
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0), 2).eval()
+    assert encoder(q).shape == (2, 3, 8)
+    assert "Linear" in repr(nn.summary(encoder, (1, 3, 8)))

@@ -9,7 +9,7 @@ from signature import (DTYPES, DTYPES_CPP, NOTE, attribute_text, camel, choices,
                        visible_outputs)
 
 # Made by hand, where the op alone would be awkward: create.cc and creation.py.
-BY_HAND = {"full", "arange"}
+BY_HAND = {"arange", "eye", "full", "linspace", "roll", "split"}
 PYTHON_DTYPES = {"i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32",
                  "u64": "uint64", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "bool": "bool"}
 KINDS = {"flag": "flag", "integer": "integer", "real": "real", "text": "text", "integers": "integers", "reals": "reals",
@@ -100,7 +100,7 @@ def is_method(op):
     if not first or first[0][0] != "input":
         return False
     entry = first[0][1]
-    return not entry["variadic"] and not entry["host"] and not entry["mutated"] and _of_type(op, entry["spec"])[1] != "i64"
+    return op["name"] not in BY_HAND and not entry["variadic"] and not entry["host"] and not entry["mutated"] and _of_type(op, entry["spec"])[1] != "i64"
 
 
 def _case_example(op):
@@ -147,6 +147,8 @@ def _case_example(op):
 
     def value(entry, text):
         kind = entry["kind"]
+        if text == "none" and entry["need"] == "may_be_none":
+            return "None"
         if kind in ("integers", "dims", "axes"):
             return "(" + "".join(f"{n}, " for n in re.split("[,x]", text)) + ")"
         if kind == "reals":

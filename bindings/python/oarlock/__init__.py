@@ -16,10 +16,10 @@ from . import autograd, nn, optim
 from .autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
 from ._creation import (arange, empty_like, eye, linspace, manual_seed, normal, ones, ones_like, rand, randint, randn, seed,
                         set_seed, to_tensor, uniform, zeros, zeros_like)
-from ._namespace import (acos, acosh, asin, asinh, atan, atan2, atanh, astype, broadcast_arrays, broadcast_to, can_cast, cat,
-                         chunk, concatenate, e, expand_dims, finfo, flatten, flip, iinfo, inf, isdtype, item, matmul, mean,
-                         moveaxis, nan, newaxis, numel, permute_dims, pi, pow, prod, result_type, roll, split, stack, swapaxes,
-                         take_rows, tile, transpose, tril, triu, where)
+from ._namespace import (acos, acosh, asin, asinh, astype, atan, atan2, atanh, broadcast_arrays, broadcast_to,
+                        can_cast, cat, concatenate, e, expand_dims, finfo, iinfo, inf, isdtype, item, matmul, mean,
+                        nan, newaxis, numel, permute_dims, pi, pow, prod, result_type, roll, split, swapaxes,
+                        take_rows, transpose, where)
 from . import _tensor as _methods
 from ._print import set_printoptions
 from . import _settings

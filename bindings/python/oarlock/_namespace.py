@@ -93,22 +93,6 @@ def broadcast_arrays(*arrays):
     return [expand(a, tuple(shape)) for a in arrays]
 
 
-def stack(arrays, axis=0):
-    """The tensors one after another along a new axis.
-
-    >>> oarlock.stack([oarlock.tensor([1, 2]), oarlock.tensor([3, 4])], axis=1).tolist()
-    [[1, 3], [2, 4]]
-    """
-    arrays = [asarray(a) for a in arrays]
-    if not arrays:
-        raise ValueError("stack: there are no tensors. Give at least one.")
-    for i, a in enumerate(arrays):
-        if a.shape != arrays[0].shape:
-            raise ValueError(f"stack: tensor {i} has shape {a.shape}, tensor 0 {arrays[0].shape}. Give tensors of one shape.")
-    axis = _axis(axis, arrays[0].ndim + 1, "stack")
-    return concat([unsqueeze(a, axis) for a in arrays], axis)
-
-
 def split(x, sections, axis=0):
     """Parts of x along an axis: a number of equal ones, or their sizes.
 
@@ -133,28 +117,6 @@ def split(x, sections, axis=0):
     return tuple(parts)
 
 
-def chunk(x, chunks, axis=0):
-    """At most `chunks` parts of x along an axis, equal but for the last.
-
-    >>> [t.tolist() for t in oarlock.chunk(oarlock.tensor([1, 2, 3]), 2)]
-    [[1, 2], [3]]
-    """
-    axis = _axis(axis, x.ndim, "chunk")
-    n = x.shape[axis]
-    size = builtins.max(1, -(-n // chunks))
-    return split(x, [builtins.min(size, n - at) for at in range(0, n, size)] or [0], axis)
-
-
-def flip(x, axis=None):
-    """x with the order of its entries along the axes reversed.
-
-    >>> oarlock.flip(oarlock.tensor([1, 2, 3])).tolist()
-    [3, 2, 1]
-    """
-    axes = range(x.ndim) if axis is None else _axes(axis, x.ndim, "flip")
-    return x[tuple(builtins.slice(None, None, -1) if i in axes else builtins.slice(None) for i in range(x.ndim))]
-
-
 def roll(x, shift, axis=None):
     """x with its entries moved along the axes; what leaves at the end comes in at the start.
 
@@ -171,19 +133,6 @@ def roll(x, shift, axis=None):
             before = (builtins.slice(None),) * a
             x = concat([x[before + (builtins.slice(n - s % n, None),)], x[before + (builtins.slice(None, n - s % n),)]], a)
     return x
-
-
-def moveaxis(x, source, destination):
-    """x with axes moved to other places.
-
-    >>> oarlock.moveaxis(oarlock.zeros((2, 3, 4)), 0, -1).shape
-    (3, 4, 2)
-    """
-    source, destination = _axes(source, x.ndim, "moveaxis"), _axes(destination, x.ndim, "moveaxis")
-    order = [a for a in range(x.ndim) if a not in source]
-    for to, a in sorted(zip(destination, source)):
-        order.insert(to, a)
-    return permute(x, order)
 
 
 def swapaxes(x, axis1, axis2):
@@ -211,65 +160,6 @@ def transpose(x, *axes):
     if len(axes) == 2:
         return swapaxes(x, *axes)
     return permute(x, axes) if axes else permute(x, tuple(range(x.ndim))[::-1])
-
-
-def flatten(x, start_axis=0, stop_axis=-1):
-    """Axes start_axis to stop_axis as one.
-
-    >>> oarlock.flatten(oarlock.zeros((2, 3, 4)), 1).shape
-    (2, 12)
-    """
-    if x.ndim == 0:
-        return reshape(x, (1,))
-    a, b = _axis(start_axis, x.ndim, "flatten"), _axis(stop_axis, x.ndim, "flatten")
-    if a > b:
-        raise ValueError(f"flatten: start_axis is {start_axis}, stop_axis {stop_axis}. Give them in order.")
-    return reshape(x, x.shape[:a] + (math.prod(x.shape[a:b + 1]),) + x.shape[b + 1:])
-
-
-def tile(x, repetitions):
-    """x repeated along its axes.
-
-    >>> oarlock.tile(oarlock.tensor([1, 2]), (2,)).tolist()
-    [1, 2, 1, 2]
-    """
-    repetitions = (repetitions,) if isinstance(repetitions, int) else tuple(repetitions)
-    rank = builtins.max(x.ndim, len(repetitions))
-    shape = (1,) * (rank - x.ndim) + tuple(x.shape)
-    repetitions = (1,) * (rank - len(repetitions)) + repetitions
-    paired = [n for r, s in zip(repetitions, shape) for n in (r, s)]
-    if len(paired) > 16:
-        for axis, r in enumerate(repetitions):
-            x = concat([reshape(x, shape)] * r, axis) if r != 1 else x
-            shape = tuple(s * r if i == axis else s for i, s in enumerate(shape))
-        return x
-    spread = expand(reshape(x, tuple(n for s in shape for n in (1, s))), tuple(paired))
-    return reshape(spread, tuple(r * s for r, s in zip(repetitions, shape)))
-
-
-def _triangle(x, k, lower):
-    rows = _core.op_arange(x.shape[-2], "int64").reshape((x.shape[-2], 1))
-    cols = _core.op_arange(x.shape[-1], "int64")
-    keep = cols - rows <= k if lower else cols - rows >= k
-    return _core.where(keep.to(x.device), x, _core.full((), 0, x.dtype, x.device))
-
-
-def tril(x, k=0):
-    """The lower triangles of matrices, zeros above the diagonal k.
-
-    >>> oarlock.tril(oarlock.ones((2, 2))).tolist()
-    [[1.0, 0.0], [1.0, 1.0]]
-    """
-    return _triangle(x, k, True)
-
-
-def triu(x, k=0):
-    """The upper triangles of matrices, zeros below the diagonal k.
-
-    >>> oarlock.triu(oarlock.ones((2, 2))).tolist()
-    [[1.0, 1.0], [0.0, 1.0]]
-    """
-    return _triangle(x, k, False)
 
 
 def take_rows(x, index):

@@ -105,12 +105,6 @@ def __array_namespace__(self, *, api_version=None):
     return oarlock
 
 
-def flatten(self, start_axis=0, stop_axis=-1):
-    """Axes start_axis to stop_axis as one."""
-    from ._namespace import flatten
-    return flatten(self, start_axis, stop_axis)
-
-
 def _from_namespace(name):
     def method(self, *args, **keywords):
         from . import _namespace
@@ -129,8 +123,7 @@ def install(cls):
     for f in (numpy, __array__, backward, register_hook, retain_grad, zero_grad, __reduce_ex__, __format__, __contains__,
               __array_namespace__, view):
         setattr(cls, f.__name__, f)
-    for name in ("broadcast_to", "chunk", "expand_dims", "flatten", "flip", "moveaxis", "pow", "prod", "roll", "split",
-                 "swapaxes", "tile", "transpose", "tril", "triu"):
+    for name in ("broadcast_to", "expand_dims", "pow", "prod", "roll", "split", "swapaxes", "transpose"):
         if name not in cls.__dict__:
             setattr(cls, name, _from_namespace(name))
     cls.clear_grad = zero_grad

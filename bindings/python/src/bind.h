@@ -12,6 +12,8 @@ void bind_layer(nanobind::module_& m);
 void bind_containers(nanobind::module_& m);
 void bind_layers(nanobind::module_& m);
 void bind_initializers(nanobind::module_& m);
+void bind_activations(nanobind::module_& m);
+void bind_losses(nanobind::module_& m);
 void bind_optim(nanobind::module_& m);
 void bind_files(nanobind::module_& m);
 }  // namespace oarlock::python

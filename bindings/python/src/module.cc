@@ -34,6 +34,8 @@ NB_MODULE(_core, m) {
   bind_layer(nn);
   bind_containers(nn);
   bind_layers(nn);
+  bind_activations(nn);
+  bind_losses(nn);
   bind_initializers(initializer);
   nb::module_ optim = m.def_submodule("_optim", "Optimisers.");
   bind_optim(optim);
