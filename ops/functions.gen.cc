@@ -1483,6 +1483,32 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   return out;
 }
 
+Tensor resize(const Tensor& x, const Shape& size, std::string_view mode, std::string_view coordinates,
+    std::string_view rounding) {
+  TensorImpl* const in[] = {x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(size),
+      op::attr_text(mode),
+      op::attr_text(coordinates),
+      op::attr_text(rounding)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::resize, in, 1, attrs, 4, &out, 1));
+  return out;
+}
+
+Tensor resize_gradient(const Tensor& dy, const Shape& size, std::string_view mode,
+    std::string_view coordinates, std::string_view rounding) {
+  TensorImpl* const in[] = {dy.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_dims(size),
+      op::attr_text(mode),
+      op::attr_text(coordinates),
+      op::attr_text(rounding)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::resize_gradient, in, 1, attrs, 4, &out, 1));
+  return out;
+}
+
 Tensor rms_norm(const Tensor& x, const Tensor& scale, double epsilon) {
   TensorImpl* const in[] = {x.impl(), scale.impl()};
   const oar_attr_t attrs[] = {

@@ -169,6 +169,8 @@ namespace relu_gradient_ { extern const OpDef def; }
 namespace remainder_ { extern const OpDef def; }
 namespace repeat_ { extern const OpDef def; }
 namespace reshape_ { extern const OpDef def; }
+namespace resize_ { extern const OpDef def; }
+namespace resize_gradient_ { extern const OpDef def; }
 namespace rms_norm_ { extern const OpDef def; }
 namespace rms_norm_gradient_ { extern const OpDef def; }
 namespace rmsprop_update_ { extern const OpDef def; }
@@ -391,6 +393,8 @@ std::span<const OpDef* const> builtin_ops() {
       &remainder_::def,
       &repeat_::def,
       &reshape_::def,
+      &resize_::def,
+      &resize_gradient_::def,
       &rms_norm_::def,
       &rms_norm_gradient_::def,
       &rmsprop_update_::def,
@@ -444,7 +448,7 @@ std::span<const OpDef* const> builtin_ops() {
       &where_::def,
       &windows_::def,
       nullptr};
-  return {kOps, 219};
+  return {kOps, 221};
 }
 
 }  // namespace oarlock::op

@@ -302,6 +302,24 @@ std::vector<GradientCase> nn_gradient_cases() {
       {"cross_entropy_loss, without rows",
        [](const In& x) { return In{cross_entropy_loss(x[0], Tensor::of<int64_t>({}, {0}), {}, 1, -100, 0.1, "sum")}; },
        {r({0, 3})}},
+      {"resize",
+       [](const In& x) {
+         return In{resize(x[0], {5, 3}), resize(x[0], {2, 7}, "linear"),
+                   resize(x[0], {5, 3}, "linear", "align_corners"), resize(x[0], {7, 2}, "cubic"),
+                   resize(x[0], {5, 1}, "cubic", "asymmetric")};
+       },
+       {r({1, 2, 3, 4})}},
+      {"resize, without elements",
+       [](const In& x) {
+         return In{resize(x[0], {0, 3}, "linear")};
+       },
+       {r({1, 2, 0, 4})}},
+      {"resize_gradient",
+       [](const In& x) {
+         return In{resize_gradient(x[0], {5, 3}), resize_gradient(x[0], {2, 7}, "linear"),
+                   resize_gradient(x[0], {7, 2}, "cubic")};
+       },
+       {r({1, 2, 3, 4})}},
   };
 }
 

@@ -367,6 +367,40 @@ TEST(Loss, OfLabels) {
   EXPECT_EQ(text(nll_loss(ones({0, 3}), Tensor::of<int64_t>({}, {0}), {}, -1, -100, "none")), "[0]");
 }
 
+// ---- resizing
+TEST(Resize, ExamplesOfOnnx) {
+  Tensor x = f64({1, 2, 3, 4}, {1, 1, 2, 2});
+  expect(resize(x, {4, 6}, "nearest"), {1, 1, 4, 6},
+         {1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 3, 3, 3, 4, 4, 4});
+  expect(resize(x, {4, 4}, "linear"), {1, 1, 4, 4},
+         {1, 1.25, 1.75, 2, 1.5, 1.75, 2.25, 2.5, 2.5, 2.75, 3.25, 3.5, 3, 3.25, 3.75, 4});
+  Values corners = numbers(resize(x, {4, 4}, "linear", "align_corners"));
+  EXPECT_NEAR(corners[1], 4.0 / 3, 1e-15);
+  EXPECT_NEAR(corners[5], 2, 1e-15);
+  EXPECT_EQ(corners[15], 4);
+  Tensor four = count_up({1, 1, 4, 4}, 1);
+  Values cubic = numbers(resize(four, {8, 8}, "cubic"));
+  EXPECT_NEAR(cubic[0], 0.47265625, 1e-14);
+  EXPECT_NEAR(cubic[1], 0.76953125, 1e-14);
+  EXPECT_NEAR(cubic[63], 16.52734375, 1e-13);
+}
+
+TEST(Resize, NearestPixelsAreExact) {
+  Values got = numbers(resize(count_up({1, 1, 26}), {64}, "nearest", "half_pixel", "round_prefer_ceil"));
+  EXPECT_EQ(Values(got.begin() + 30, got.begin() + 35), (Values{12, 12, 13, 13, 14}));
+  Values floors = numbers(resize(count_up({1, 1, 3}), {7}, "nearest", "asymmetric", "floor"));
+  EXPECT_EQ(floors, (Values{0, 0, 0, 1, 1, 2, 2}));
+}
+
+TEST(Resize, ToOne) {
+  Tensor x = count_up({1, 1, 4});
+  expect(resize(x, {1}, "cubic", "pytorch_half_pixel"), {1, 1, 1}, {0});
+  expect(resize(x, {1}, "linear"), {1, 1, 1}, {1.5});
+  expect(resize(f64({1, kInf}, {1, 1, 2}), {4}, "nearest"), {1, 1, 4}, {1, 1, kInf, kInf});
+  expect(resize(f64({1, kInf, 2}, {1, 1, 3}), {3}, "linear"), {1, 1, 3}, {1, kInf, 2});
+  EXPECT_TRUE(says(complaint([] { resize(full({1, 1, 0}, 1), {2}); }), "nothing can't be resized"));
+}
+
 TEST(Embedding, PaddingIsZeroAndGetsNoGradient) {
   Tensor w = count_up({3, 2}).set_requires_grad(), index = Tensor::of<int64_t>({2, 0, -1, 1}, {2, 2});
   expect(embedding(index, w), {2, 2, 2}, {4, 5, 0, 1, 4, 5, 2, 3});

@@ -4,7 +4,8 @@
  * untouched on failure. Optional operands may be NULL. Attributes with a default stand in an options struct;
  * options NULL: all defaults; begin with the _INIT macro so that fields of later versions are at theirs.
  * In the shape strings, upper case stands for sizes that must agree, lower case for attributes, "..." for sizes that
- * broadcast, "*S" for any number of sizes; T, where no dtype is written, is one dtype for all. */
+ * broadcast, "*S" for any number of sizes; T, where no dtype is written, is one dtype for all;
+ * T+ is T, but f32 for f16 and bf16. */
 #ifndef OARLOCK_OPS_H
 #define OARLOCK_OPS_H
 #include <oarlock/types.h>
@@ -1574,6 +1575,38 @@ OAR_EXPORT oar_status_t OAR_CALL oar_repeat(oar_tensor_t* x, int64_t repeats, co
  * shape: sizes */
 OAR_EXPORT oar_status_t OAR_CALL oar_reshape(oar_tensor_t* x, const int64_t* shape, size_t n_shape,
     oar_tensor_t** out_out);
+
+/* x with other sizes behind [N, C], axis by axis. Element i of E reads x of D elements at (i + 0.5) * D / E - 0.5
+ *   (half_pixel; pytorch_half_pixel: 0 where E is 1), i * (D - 1) / (E - 1) (align_corners) or i * D / E
+ *   (asymmetric); nearest: at the element that rounding gives, linear: between two, cubic: between four with a =
+ *   -0.75. Edges repeat.
+ * x [N, C, *D] -> out [N, C, *size]
+ * T: floats
+ * size: sizes */
+typedef struct oar_resize_options {
+  uint32_t struct_size;
+  oar_str_t mode;                        /* one of nearest, linear, cubic; default nearest */
+  oar_str_t coordinates;                 /* one of half_pixel, align_corners, asymmetric, pytorch_half_pixel; default half_pixel */
+  oar_str_t rounding;                    /* one of round_prefer_floor, round_prefer_ceil, floor, ceil; default round_prefer_floor */
+} oar_resize_options_t;
+#define OAR_RESIZE_OPTIONS_INIT { sizeof(oar_resize_options_t), OAR_STR("nearest"), OAR_STR("half_pixel"), OAR_STR("round_prefer_floor") }
+OAR_EXPORT oar_status_t OAR_CALL oar_resize(oar_tensor_t* x, const int64_t* size, size_t n_size,
+    const oar_resize_options_t* options, oar_tensor_t** out_out);
+
+/* The gradient of resize with respect to x, linear in dy: each element gets back what was read of it. size: of x
+ *   behind [N, C]. The other attributes are those of resize.
+ * dy [N, C, *D] -> dx [N, C, *size]
+ * T: floats
+ * size: sizes */
+typedef struct oar_resize_gradient_options {
+  uint32_t struct_size;
+  oar_str_t mode;                        /* one of nearest, linear, cubic; default nearest */
+  oar_str_t coordinates;                 /* one of half_pixel, align_corners, asymmetric, pytorch_half_pixel; default half_pixel */
+  oar_str_t rounding;                    /* one of round_prefer_floor, round_prefer_ceil, floor, ceil; default round_prefer_floor */
+} oar_resize_gradient_options_t;
+#define OAR_RESIZE_GRADIENT_OPTIONS_INIT { sizeof(oar_resize_gradient_options_t), OAR_STR("nearest"), OAR_STR("half_pixel"), OAR_STR("round_prefer_floor") }
+OAR_EXPORT oar_status_t OAR_CALL oar_resize_gradient(oar_tensor_t* dy, const int64_t* size, size_t n_size,
+    const oar_resize_gradient_options_t* options, oar_tensor_t** out_dx);
 
 /* x / sqrt(mean of x * x + epsilon) * scale over the last axis; no scale is 1. Computed in at least f32.
  * x [*L, C], scale P[C] (optional) -> out [*L, C], inverse_rms T+[*L] (hidden)

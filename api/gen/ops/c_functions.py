@@ -82,7 +82,8 @@ def header(ops):
              " * untouched on failure. Optional operands may be NULL. Attributes with a default stand in an options struct;",
              " * options NULL: all defaults; begin with the _INIT macro so that fields of later versions are at theirs.",
              ' * In the shape strings, upper case stands for sizes that must agree, lower case for attributes, "..." for sizes that',
-             ' * broadcast, "*S" for any number of sizes; T, where no dtype is written, is one dtype for all. */',
+             ' * broadcast, "*S" for any number of sizes; T, where no dtype is written, is one dtype for all;',
+             ' * T+ is T, but f32 for f16 and bf16. */',
              "#ifndef OARLOCK_OPS_H", "#define OARLOCK_OPS_H", "#include <oarlock/types.h>", "#ifdef __cplusplus",
              'extern "C" {', "#endif", "", "#ifndef OAR_TENSOR_DEFINED", "#define OAR_TENSOR_DEFINED",
              "typedef struct oar_tensor oar_tensor_t;", "#endif", ""]

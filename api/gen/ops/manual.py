@@ -42,7 +42,8 @@ def text(ops):
     lines = ["# Operators", "", f"<!-- {NOTE} -->", "",
              "In a shape string, upper case stands for sizes that must agree, lower case for attributes, `...` for sizes that",
              "broadcast from the right, `*S` for any number of sizes, `M|1` for M or 1. A word before the bracket is the dtype; T,",
-             "where none is written, is one dtype for all. Sizes may be 0 everywhere: shapes still follow, sums are 0, maxima the",
+             "where none is written, is one dtype for all; T+ is T, but f32 for f16 and bf16. Sizes may be 0 everywhere:",
+             "shapes still follow, sums are 0, maxima the",
              "lowest value there is.", ""]
     folders = [f for f in FOLDERS if any(op["folder"] == f for op in ops)]
     folders += sorted({op["folder"] for op in ops} - set(FOLDERS))

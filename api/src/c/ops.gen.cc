@@ -1351,6 +1351,26 @@ oar_status_t OAR_CALL oar_reshape(oar_tensor_t* x, const int64_t* shape, size_t 
   return call(op::id::reshape, in, 1, attrs, 1, out, 1);
 }
 
+oar_status_t OAR_CALL oar_resize(oar_tensor_t* x, const int64_t* size, size_t n_size,
+    const oar_resize_options_t* options, oar_tensor_t** out_out) {
+  oar_resize_options_t o = OAR_RESIZE_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {x};
+  const oar_attr_t attrs[] = {given(integers(size, n_size)), c::text(o.mode), c::text(o.coordinates), c::text(o.rounding)};
+  oar_tensor_t** const out[] = {out_out};
+  return call(op::id::resize, in, 1, attrs, 4, out, 1);
+}
+
+oar_status_t OAR_CALL oar_resize_gradient(oar_tensor_t* dy, const int64_t* size, size_t n_size,
+    const oar_resize_gradient_options_t* options, oar_tensor_t** out_dx) {
+  oar_resize_gradient_options_t o = OAR_RESIZE_GRADIENT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {dy};
+  const oar_attr_t attrs[] = {given(integers(size, n_size)), c::text(o.mode), c::text(o.coordinates), c::text(o.rounding)};
+  oar_tensor_t** const out[] = {out_dx};
+  return call(op::id::resize_gradient, in, 1, attrs, 4, out, 1);
+}
+
 oar_status_t OAR_CALL oar_rms_norm(oar_tensor_t* x, oar_tensor_t* scale,
     const oar_rms_norm_options_t* options, oar_tensor_t** out_out) {
   oar_rms_norm_options_t o = OAR_RMS_NORM_OPTIONS_INIT;

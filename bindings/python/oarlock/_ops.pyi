@@ -2366,6 +2366,38 @@ def reshape(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
     [[1, 2], [3, 4]]
     """
 
+def resize(x: TensorLike, size: int | Sequence[int], mode: Literal['nearest', 'linear', 'cubic'] = 'nearest', coordinates: Literal['half_pixel', 'align_corners', 'asymmetric', 'pytorch_half_pixel'] = 'half_pixel', rounding: Literal['round_prefer_floor', 'round_prefer_ceil', 'floor', 'ceil'] = 'round_prefer_floor') -> Tensor:
+    r"""
+    x with other sizes behind [N, C], axis by axis. Element i of E reads x of D elements at (i + 0.5) * D / E - 0.5 (half_pixel; pytorch_half_pixel: 0 where E is 1), i * (D - 1) / (E - 1) (align_corners) or i * D / E (asymmetric); nearest: at the element that rounding gives, linear: between two, cubic: between four with a = -0.75. Edges repeat.
+
+    x [N, C, *D]
+    size: sizes
+    mode: one of nearest, linear, cubic; default nearest
+    coordinates: one of half_pixel, align_corners, asymmetric, pytorch_half_pixel; default half_pixel
+    rounding: one of round_prefer_floor, round_prefer_ceil, floor, ceil; default round_prefer_floor
+    -> out [N, C, *size]
+    T: floats
+    Source: ONNX operator set 19, Resize, without antialiasing; Keys 1981, Cubic convolution interpolation
+
+    >>> out = oarlock.resize(oarlock.ones((1, 2, 3, 4)), size=(5, 7, ), mode='nearest')
+    """
+
+def resize_gradient(dy: TensorLike, size: int | Sequence[int], mode: Literal['nearest', 'linear', 'cubic'] = 'nearest', coordinates: Literal['half_pixel', 'align_corners', 'asymmetric', 'pytorch_half_pixel'] = 'half_pixel', rounding: Literal['round_prefer_floor', 'round_prefer_ceil', 'floor', 'ceil'] = 'round_prefer_floor') -> Tensor:
+    r"""
+    The gradient of resize with respect to x, linear in dy: each element gets back what was read of it. size: of x behind [N, C]. The other attributes are those of resize.
+
+    dy [N, C, *D]
+    size: sizes
+    mode: one of nearest, linear, cubic; default nearest
+    coordinates: one of half_pixel, align_corners, asymmetric, pytorch_half_pixel; default half_pixel
+    rounding: one of round_prefer_floor, round_prefer_ceil, floor, ceil; default round_prefer_floor
+    -> dx [N, C, *size]
+    T: floats
+    Source: ONNX operator set 19, Resize
+
+    >>> out = oarlock.resize_gradient(oarlock.ones((1, 2, 3, 4)), size=(5, 7, ), mode='nearest')
+    """
+
 def rms_norm(x: TensorLike, scale: TensorLike | None = None, epsilon: float = 1e-05) -> Tensor:
     r"""
     x / sqrt(mean of x * x + epsilon) * scale over the last axis; no scale is 1. Computed in at least f32.

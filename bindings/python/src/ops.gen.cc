@@ -3068,6 +3068,52 @@ PyObject* method_reshape(PyObject* self, PyObject* const* args, Py_ssize_t n, Py
   return invoke(f_reshape, self, args, n, names);
 }
 
+const Parameter parameters_resize[] = {
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"size", Kind::dims, true},
+    {"mode", Kind::text, false},
+    {"coordinates", Kind::text, false},
+    {"rounding", Kind::text, false}};
+void run_resize(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Shape p1 = a.dims(1);
+  std::string_view p2 = a.text(2, "nearest");
+  std::string_view p3 = a.text(3, "half_pixel");
+  std::string_view p4 = a.text(4, "round_prefer_floor");
+  a.begin();
+  a.give(oarlock::resize(p0, p1, p2, p3, p4));
+}
+const Function f_resize{"resize", parameters_resize, 5, run_resize, nullptr, 1, nullptr};
+PyObject* call_resize(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_resize, nullptr, args, n, names);
+}
+PyObject* method_resize(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_resize, self, args, n, names);
+}
+
+const Parameter parameters_resize_gradient[] = {
+    {"dy", Kind::tensor, true, 0, DType::none},
+    {"size", Kind::dims, true},
+    {"mode", Kind::text, false},
+    {"coordinates", Kind::text, false},
+    {"rounding", Kind::text, false}};
+void run_resize_gradient(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  Shape p1 = a.dims(1);
+  std::string_view p2 = a.text(2, "nearest");
+  std::string_view p3 = a.text(3, "half_pixel");
+  std::string_view p4 = a.text(4, "round_prefer_floor");
+  a.begin();
+  a.give(oarlock::resize_gradient(p0, p1, p2, p3, p4));
+}
+const Function f_resize_gradient{"resize_gradient", parameters_resize_gradient, 5, run_resize_gradient, nullptr, 1, nullptr};
+PyObject* call_resize_gradient(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_resize_gradient, nullptr, args, n, names);
+}
+PyObject* method_resize_gradient(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_resize_gradient, self, args, n, names);
+}
+
 const Parameter parameters_rms_norm[] = {
     {"x", Kind::tensor, true, 0, DType::none},
     {"scale", Kind::tensor, false, 1, DType::none},
@@ -6511,6 +6557,40 @@ PyMethodDef op_functions[] = {
      ">>> oarlock.reshape(oarlock.tensor([1, 2, 3, 4]), (2, -1)).tolist()\n"
      "[[1, 2], [3, 4]]\n"
      "\n"},
+    {"resize", as_function(call_resize), kFlags,
+     "resize(x, size, mode='nearest', coordinates='half_pixel', rounding='round_prefer_floor')\n"
+     "--\n"
+     "\n"
+     "x with other sizes behind [N, C], axis by axis. Element i of E reads x of D elements at (i + 0.5) * D / E - 0.5 (half_pixel; pytorch_half_pixel: 0 where E is 1), i * (D - 1) / (E - 1) (align_corners) or i * D / E (asymmetric); nearest: at the element that rounding gives, linear: between two, cubic: between four with a = -0.75. Edges repeat.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "size: sizes\n"
+     "mode: one of nearest, linear, cubic; default nearest\n"
+     "coordinates: one of half_pixel, align_corners, asymmetric, pytorch_half_pixel; default half_pixel\n"
+     "rounding: one of round_prefer_floor, round_prefer_ceil, floor, ceil; default round_prefer_floor\n"
+     "-> out [N, C, *size]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 19, Resize, without antialiasing; Keys 1981, Cubic convolution interpolation\n"
+     "\n"
+     ">>> out = oarlock.resize(oarlock.ones((1, 2, 3, 4)), size=(5, 7, ), mode='nearest')\n"
+     "\n"},
+    {"resize_gradient", as_function(call_resize_gradient), kFlags,
+     "resize_gradient(dy, size, mode='nearest', coordinates='half_pixel', rounding='round_prefer_floor')\n"
+     "--\n"
+     "\n"
+     "The gradient of resize with respect to x, linear in dy: each element gets back what was read of it. size: of x behind [N, C]. The other attributes are those of resize.\n"
+     "\n"
+     "dy [N, C, *D]\n"
+     "size: sizes\n"
+     "mode: one of nearest, linear, cubic; default nearest\n"
+     "coordinates: one of half_pixel, align_corners, asymmetric, pytorch_half_pixel; default half_pixel\n"
+     "rounding: one of round_prefer_floor, round_prefer_ceil, floor, ceil; default round_prefer_floor\n"
+     "-> dx [N, C, *size]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 19, Resize\n"
+     "\n"
+     ">>> out = oarlock.resize_gradient(oarlock.ones((1, 2, 3, 4)), size=(5, 7, ), mode='nearest')\n"
+     "\n"},
     {"rms_norm", as_function(call_rms_norm), kFlags,
      "rms_norm(x, scale=None, epsilon=1e-05)\n"
      "--\n"
@@ -9536,6 +9616,40 @@ PyMethodDef op_methods[] = {
      ">>> oarlock.reshape(oarlock.tensor([1, 2, 3, 4]), (2, -1)).tolist()\n"
      "[[1, 2], [3, 4]]\n"
      "\n"},
+    {"resize", as_function(method_resize), kFlags,
+     "resize(self, size, mode='nearest', coordinates='half_pixel', rounding='round_prefer_floor')\n"
+     "--\n"
+     "\n"
+     "x with other sizes behind [N, C], axis by axis. Element i of E reads x of D elements at (i + 0.5) * D / E - 0.5 (half_pixel; pytorch_half_pixel: 0 where E is 1), i * (D - 1) / (E - 1) (align_corners) or i * D / E (asymmetric); nearest: at the element that rounding gives, linear: between two, cubic: between four with a = -0.75. Edges repeat.\n"
+     "\n"
+     "x [N, C, *D]\n"
+     "size: sizes\n"
+     "mode: one of nearest, linear, cubic; default nearest\n"
+     "coordinates: one of half_pixel, align_corners, asymmetric, pytorch_half_pixel; default half_pixel\n"
+     "rounding: one of round_prefer_floor, round_prefer_ceil, floor, ceil; default round_prefer_floor\n"
+     "-> out [N, C, *size]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 19, Resize, without antialiasing; Keys 1981, Cubic convolution interpolation\n"
+     "\n"
+     ">>> out = oarlock.resize(oarlock.ones((1, 2, 3, 4)), size=(5, 7, ), mode='nearest')\n"
+     "\n"},
+    {"resize_gradient", as_function(method_resize_gradient), kFlags,
+     "resize_gradient(self, size, mode='nearest', coordinates='half_pixel', rounding='round_prefer_floor')\n"
+     "--\n"
+     "\n"
+     "The gradient of resize with respect to x, linear in dy: each element gets back what was read of it. size: of x behind [N, C]. The other attributes are those of resize.\n"
+     "\n"
+     "dy [N, C, *D]\n"
+     "size: sizes\n"
+     "mode: one of nearest, linear, cubic; default nearest\n"
+     "coordinates: one of half_pixel, align_corners, asymmetric, pytorch_half_pixel; default half_pixel\n"
+     "rounding: one of round_prefer_floor, round_prefer_ceil, floor, ceil; default round_prefer_floor\n"
+     "-> dx [N, C, *size]\n"
+     "T: floats\n"
+     "Source: ONNX operator set 19, Resize\n"
+     "\n"
+     ">>> out = oarlock.resize_gradient(oarlock.ones((1, 2, 3, 4)), size=(5, 7, ), mode='nearest')\n"
+     "\n"},
     {"rms_norm", as_function(method_rms_norm), kFlags,
      "rms_norm(self, scale=None, epsilon=1e-05)\n"
      "--\n"
@@ -10408,6 +10522,8 @@ const Function* const all_functions[] = {
     &f_remainder,
     &f_repeat,
     &f_reshape,
+    &f_resize,
+    &f_resize_gradient,
     &f_rms_norm,
     &f_rms_norm_gradient,
     &f_rmsprop_update,

@@ -1181,6 +1181,30 @@ OAR_EXPORT Tensor repeat(const Tensor& x, Dim repeats, int64_t axis = 0);
 // shape: sizes
 OAR_EXPORT Tensor reshape(const Tensor& x, const Shape& shape);
 
+// x with other sizes behind [N, C], axis by axis. Element i of E reads x of D elements at (i + 0.5) * D / E - 0.5
+//   (half_pixel; pytorch_half_pixel: 0 where E is 1), i * (D - 1) / (E - 1) (align_corners) or i * D / E
+//   (asymmetric); nearest: at the element that rounding gives, linear: between two, cubic: between four with a =
+//   -0.75. Edges repeat.
+// x [N, C, *D] -> out [N, C, *size]
+// T: floats
+// size: sizes
+// mode: one of nearest, linear, cubic; default nearest
+// coordinates: one of half_pixel, align_corners, asymmetric, pytorch_half_pixel; default half_pixel
+// rounding: one of round_prefer_floor, round_prefer_ceil, floor, ceil; default round_prefer_floor
+OAR_EXPORT Tensor resize(const Tensor& x, const Shape& size, std::string_view mode = "nearest",
+    std::string_view coordinates = "half_pixel", std::string_view rounding = "round_prefer_floor");
+
+// The gradient of resize with respect to x, linear in dy: each element gets back what was read of it. size: of x
+//   behind [N, C]. The other attributes are those of resize.
+// dy [N, C, *D] -> dx [N, C, *size]
+// T: floats
+// size: sizes
+// mode: one of nearest, linear, cubic; default nearest
+// coordinates: one of half_pixel, align_corners, asymmetric, pytorch_half_pixel; default half_pixel
+// rounding: one of round_prefer_floor, round_prefer_ceil, floor, ceil; default round_prefer_floor
+OAR_EXPORT Tensor resize_gradient(const Tensor& dy, const Shape& size, std::string_view mode = "nearest",
+    std::string_view coordinates = "half_pixel", std::string_view rounding = "round_prefer_floor");
+
 // x / sqrt(mean of x * x + epsilon) * scale over the last axis; no scale is 1. Computed in at least f32.
 // x [*L, C], scale P[C] (optional) -> out [*L, C], inverse_rms T+[*L] (hidden)
 // T: floats
