@@ -14,6 +14,12 @@ _FOREIGN_SUFFIX = {".cpp": ".cc", ".cxx": ".cc", ".hh": ".h"}
 _OWN_TESTS = {"abi", "bench", "cli", "cts", "fuzz", "house", "install", "layer_plugins", "onnx", "results", "sim", "training"}
 
 
+def _plain(path):
+    """The stem without what Python puts around names: _private.py, __init__.py."""
+    stem = path.stem.removesuffix("-inl")
+    return stem.strip("_") if path.suffix == ".py" else stem
+
+
 def check_path(path):
     violations = []
     for piece in path.parts:
@@ -22,7 +28,7 @@ def check_path(path):
             violations.append(f"{path}: '{piece}' says nothing; name the noun inside")
     if path.suffix in _FOREIGN_SUFFIX:
         violations.append(f"{path}: spelled {path.suffix}; here it is {_FOREIGN_SUFFIX[path.suffix]}")
-    elif path.suffix in C_SUFFIXES | {".py"} and not _SOURCE.fullmatch(path.stem.removesuffix("-inl")) and path.name != "__init__.py":
+    elif path.suffix in C_SUFFIXES | {".py"} and not _SOURCE.fullmatch(_plain(path)):
         violations.append(f"{path}: source files are lower case, words joined by '_'")
     return violations
 

@@ -11,10 +11,28 @@ struct Synonym {
   const char* theirs;
   const char* ours;
 };
-constexpr Synonym kSynonyms[] = {
-    {"dim", "axis"},   {"axes", "axis"}, {"keepdim", "keepdims"}, {"input", "x"},    {"x1", "a"},    {"x2", "b"},
-    {"other", "b"},    {"y", "b"},       {"fill_value", "value"}, {"size", "shape"}, {"input", "a"}, {"x", "a"},
-    {"tensors", "xs"}, {"x", "xs"},      {"arrays", "xs"}, {"start_axis", "start"}, {"stop_axis", "stop"}, {"start_dim", "start"}, {"end_dim", "stop"}, {"k", "offset"}, {"chunks", "parts"}, {"diagonal", "offset"}};
+constexpr Synonym kSynonyms[] = {{"dim", "axis"},
+                                 {"axes", "axis"},
+                                 {"keepdim", "keepdims"},
+                                 {"input", "x"},
+                                 {"x1", "a"},
+                                 {"x2", "b"},
+                                 {"other", "b"},
+                                 {"y", "b"},
+                                 {"fill_value", "value"},
+                                 {"size", "shape"},
+                                 {"input", "a"},
+                                 {"x", "a"},
+                                 {"tensors", "xs"},
+                                 {"x", "xs"},
+                                 {"arrays", "xs"},
+                                 {"start_axis", "start"},
+                                 {"stop_axis", "stop"},
+                                 {"start_dim", "start"},
+                                 {"end_dim", "stop"},
+                                 {"k", "offset"},
+                                 {"chunks", "parts"},
+                                 {"diagonal", "offset"}};
 
 int find(const Function& f, PyObject* name) {
   for (int i = 0; i < f.count; ++i)

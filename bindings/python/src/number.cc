@@ -1,5 +1,6 @@
 // Python numbers and sizes.
 #include <cmath>
+#include <cstring>
 
 #include "convert.h"
 
@@ -112,7 +113,28 @@ Tensor weak(PyObject* o, const Tensor& beside) {
   } else if (!PyBool_Check(o)) {
     if (s & kBool) t = DType::i64;
   }
-  return alone(o, t, beside.device());
+  if (!beside.device().is_host()) return alone(o, t, beside.device());
+  // Programs say the same few numbers again and again; nobody writes to these. The interpreter lock guards them.
+  struct Known {
+    uint64_t bits;
+    DType dtype;
+    bool whole;
+    Tensor value;
+  };
+  static Known* const known = new Known[64]{};
+  bool whole = PyLong_Check(o);
+  uint64_t bits;
+  if (whole) {
+    int overflow = 0;
+    bits = uint64_t(PyLong_AsLongLongAndOverflow(o, &overflow));
+    if (overflow) return alone(o, t);
+  } else {
+    double v = PyFloat_AS_DOUBLE(o);
+    std::memcpy(&bits, &v, sizeof bits);
+  }
+  Known& k = known[(bits * 0x9E3779B97F4A7C15u + uint64_t(t)) >> 58];
+  if (!k.value.defined() || k.bits != bits || k.dtype != t || k.whole != whole) k = {bits, t, whole, alone(o, t)};
+  return k.value;
 }
 
 }  // namespace oarlock::python
