@@ -70,7 +70,7 @@ class Backward {
     }
     for (auto& [leaf, gradient] : hooked_leaves_) {
       try {
-        run_hooks(*leaf->autograd->hooks, 0, gradient);
+        run_hooks(leaf->autograd->extra->hooks, 0, gradient);
       } catch (const Error& e) { return {e.code(), std::string("backward: ") + e.what()}; }
       OAR_TRY(accumulate_leaf(*leaf, gradient));
     }
@@ -108,7 +108,7 @@ class Backward {
       return {};
     }
     Autograd& a = autograd_of(*leaf);
-    if (a.hooks && !a.hooks->empty()) {
+    if (a.extra && !a.extra->hooks.empty()) {
       for (auto& [other, sum] : hooked_leaves_)
         if (other == leaf) return accumulate(sum, g);
       hooked_leaves_.emplace_back(leaf, g);

@@ -92,7 +92,7 @@ struct FunctionCall {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!inputs[i].defined()) continue;
       n->inputs[i] = {hollow_tensor(*inputs[i].impl()), 0, false, false};
-      n->edges[i] = edge_to(inputs[i].impl());
+      set_edge(n->edges[i], inputs[i].impl());
     }
   }
 };

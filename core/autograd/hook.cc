@@ -21,8 +21,7 @@ std::vector<Hook>& hooks_of(TensorImpl& t, int* out_output) {
   Autograd& a = autograd_of(t);
   *out_output = a.node ? a.output : 0;
   if (a.node) return extra_of(*a.node).hooks;
-  if (!a.hooks) a.hooks = std::make_unique<std::vector<Hook>>();
-  return *a.hooks;
+  return a.more().hooks;
 }
 
 std::atomic<uint64_t> next_hook{1};
@@ -43,7 +42,8 @@ bool remove_grad_hook(const Tensor& tensor, uint64_t hook) {
   TensorImpl* t = tensor.impl();
   if (!t || !t->autograd) return false;
   Autograd& a = *t->autograd;
-  std::vector<Hook>* hooks = a.node ? (a.node->extra ? &a.node->extra->hooks : nullptr) : a.hooks.get();
+  std::vector<Hook>* hooks =
+      a.node ? (a.node->extra ? &a.node->extra->hooks : nullptr) : (a.extra ? &a.extra->hooks : nullptr);
   return hooks && std::erase_if(*hooks, [&](const Hook& h) { return h.id == hook; }) > 0;
 }
 
@@ -51,9 +51,10 @@ void retain_grad(const Tensor& tensor) {
   TensorImpl& t = checked(tensor, "retain_grad");
   if (!t.autograd || !t.autograd->node) return;  // a leaf keeps it anyway
   // The hook must not own the tensor: its node owns the hook, and the tensor its node. The slot outlives both.
-  if (!t.autograd->kept) t.autograd->kept = std::make_shared<Tensor>();
-  else return;
-  add_grad_hook(tensor, [slot = std::weak_ptr<Tensor>(t.autograd->kept)](const Tensor& g) {
+  std::shared_ptr<Tensor>& kept = t.autograd->more().kept;
+  if (kept) return;
+  kept = std::make_shared<Tensor>();
+  add_grad_hook(tensor, [slot = std::weak_ptr<Tensor>(kept)](const Tensor& g) {
     std::shared_ptr<Tensor> to = slot.lock();
     if (to && to->defined()) throw_if(role::add(*to, g, to.get()));
     else if (to) *to = g;

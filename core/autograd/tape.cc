@@ -88,16 +88,6 @@ uint64_t wanted_inputs(const op::Op& op, TensorImpl* const* inputs, int n) {
 
 uint64_t next_in_sequence() { return next_sequence.fetch_add(1, std::memory_order_relaxed); }
 
-Edge edge_to(TensorImpl* t) {
-  if (!t->requires_grad) return {};
-  if (t->autograd && t->autograd->node) {
-    retain(t->autograd->node);
-    return {t->autograd->node, t->autograd->output, nullptr};
-  }
-  detail::retain(t);
-  return {nullptr, 0, t};
-}
-
 void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, int n_inputs, TensorImpl* const* outputs,
                  int n_outputs) {
   auto* n = new (object_allocate(sizeof(Node))) Node;
@@ -147,7 +137,7 @@ void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, i
     } else {
       n->inputs[size_t(i)] = {outline(*t), 0, false, false};
     }
-    n->edges[size_t(i)] = edge_to(t);
+    set_edge(n->edges[size_t(i)], t);
   }
   if (trace::active() & trace::kAnomaly) [[unlikely]]
     extra_of(*n).call_site = call_site();

@@ -11,6 +11,7 @@
 #include "core/base/inline_array.h"
 #include "core/op/attrs.h"
 #include "core/op/table.h"
+#include "core/tensor/impl.h"
 
 namespace oarlock {
 
@@ -64,8 +65,15 @@ struct Autograd {
   Node* node = nullptr;  // null: a leaf
   int output = 0;
   Tensor grad;
-  std::unique_ptr<std::vector<Hook>> hooks;  // of a leaf
-  std::shared_ptr<Tensor> kept;              // the gradient of a computed tensor, if it is to be kept
+  struct Extra {                   // what few tensors have
+    std::vector<Hook> hooks;       // of a leaf
+    std::shared_ptr<Tensor> kept;  // the gradient of a computed tensor, if it is to be kept
+  };
+  std::unique_ptr<Extra> extra;
+  Extra& more() {
+    if (!extra) extra = std::make_unique<Extra>();
+    return *extra;
+  }
 };
 // Runs the hooks of one output (a leaf: 0) over a gradient, which they may replace. Throws Error.
 void run_hooks(const std::vector<Hook>& hooks, int output, Tensor& gradient);
@@ -89,7 +97,18 @@ Autograd& autograd_of(TensorImpl& t);
 bool& grad_mode();  // of this thread
 
 uint64_t next_in_sequence();
-Edge edge_to(TensorImpl* t);  // holds a reference to what it names
+// Holds a reference to what it names.
+[[gnu::always_inline]] inline void set_edge(Edge& e, TensorImpl* t) {
+  if (!t->requires_grad) return;
+  if (t->autograd && t->autograd->node) {
+    e.node = t->autograd->node;
+    e.output = t->autograd->output;
+    retain(e.node);
+  } else {
+    e.leaf = t;
+    detail::retain(t);
+  }
+}
 
 // Records a call that has run. outputs: all of them, hidden ones last; null where nobody keeps one.
 void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, int n_inputs, TensorImpl* const* outputs,

@@ -192,7 +192,8 @@ Tensor& Tensor::set_requires_grad(bool on) {
 Tensor Tensor::grad() const {
   const TensorImpl& t = value(*this, "grad");
   if (!t.autograd) return {};
-  return t.autograd->kept ? *t.autograd->kept : t.autograd->grad;
+  const Autograd& a = *t.autograd;
+  return a.extra && a.extra->kept ? *a.extra->kept : a.grad;
 }
 void Tensor::set_grad(Tensor gradient) {
   value(*this, "set_grad");
@@ -200,7 +201,7 @@ void Tensor::set_grad(Tensor gradient) {
     throw Error(Code::invalid_argument, "set_grad: the gradient has shape " + oarlock::to_string(gradient.shape()) +
                                             ", the tensor " + oarlock::to_string(impl_->shape) + ".");
   Autograd& a = autograd_of(*impl_);
-  (a.kept ? *a.kept : a.grad) = std::move(gradient);
+  (a.extra && a.extra->kept ? *a.extra->kept : a.grad) = std::move(gradient);
 }
 Tensor Tensor::detach() const {
   const TensorImpl& t = value(*this, "detach");
