@@ -69,7 +69,7 @@ TEST(SimdPool, MaximaAndTheirPlaces) {
             if (!indexed) call.absent = {2};
             const Outcome outcome = plugin().call(call);
             ASSERT_EQ(outcome.status, OAR_OK) << outcome.text;
-            EXPECT_EQ(outcome.strides[0][1] == 1, last && channels > 1);
+            EXPECT_EQ(outcome.strides[0][1] == 1, (last && channels > 1) || p.windows == Dims({1, 1}));
             const Array got = out.restrided(outcome.strides[0]), places = index.restrided(outcome.strides[1]);
             const int64_t plane = p.image[0] * p.image[1];
             for (int64_t i = 0; i < out.count(); ++i) {
