@@ -12,6 +12,9 @@ struct Element {
   int typed_input;  // the one whose dtype selects the kernel
 };
 
+// The dtype whose kernel serves it.
+uint32_t computed(uint32_t dtype) { return is_half(dtype) ? static_cast<uint32_t>(OAR_DTYPE_F32) : dtype; }
+
 struct Flat {
   Tile tile;
   const char* in[3];
@@ -135,6 +138,50 @@ oar_status_t run_elements(oar_pack_t* pack, const oar_kernel_decl_t* decl, const
   return OAR_OK;
 }
 
+// x, min (or none), max (or none).
+oar_status_t run_clip(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_frame_t* frame) {
+  const bool low = frame->n_inputs > 1 && frame->inputs[1] != nullptr;
+  const bool high = frame->n_inputs > 2 && frame->inputs[2] != nullptr;
+  if (low && high) return run_elements<3>(pack, decl, frame);
+  const oar_view_t* inputs[] = {frame->inputs[0], low ? frame->inputs[1] : high ? frame->inputs[2] : frame->inputs[0]};
+  const uint32_t dtype = inputs[0]->dtype % kDtypes;
+  const Tile* tiles = pack->kernels.element[low ? kMaximum : kMinimum];  // of x alone with itself: x
+  return loop_run(pack, tiles[computed(dtype)], *frame->outputs[0], inputs, 2);
+}
+
+// Attribute: approximate.
+bool by_tanh(const oar_call_t& call) { return kit::attr_string(call, 0) == "tanh"; }
+oar_status_t run_gelu(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_frame_t* frame) {
+  static constexpr Element kTanh = {kGeluTanh, 0};
+  if (!by_tanh(*frame->call)) return run_elements<1>(pack, decl, frame);
+  oar_kernel_decl_t other = *decl;
+  other.user = &kTanh;
+  return run_elements<1>(pack, &other, frame);
+}
+oar_status_t check_gelu(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_call_t* call,
+                        oar_verdict_t* out_verdict) {
+  const oar_status_t status = check_plain(pack, decl, call, out_verdict);
+  if (status != OAR_OK || call->inputs[0]->dtype != OAR_DTYPE_F64 || by_tanh(*call)) return status;
+  return oar_kit_refuse(out_verdict, OAR_REASON_DTYPE, 0, "there is no erf of f64 here");
+}
+
+// Squares, cubes and reciprocals are told by the one exponent.
+oar_status_t run_power(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_frame_t* frame) {
+  const oar_view_t& b = *frame->inputs[1];
+  if (count_of(b) != 1) return run_elements<2>(pack, decl, frame);
+  const double exponent = oar_kit_load(b.data, b.dtype, 0);
+  const ElementOp op = exponent == 2 ? kSquare : exponent == 3 ? kCube : exponent == -1 ? kReciprocal : kPower;
+  if (op == kPower) return run_elements<2>(pack, decl, frame);
+  const uint32_t dtype = frame->inputs[0]->dtype % kDtypes;
+  return loop_run(pack, pack->kernels.element[op][computed(dtype)], *frame->outputs[0], frame->inputs, 1);
+}
+
+// target += value.
+oar_status_t run_accumulate(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_frame_t* frame) {
+  const uint32_t dtype = frame->inputs[0]->dtype % kDtypes;
+  return loop_run(pack, pack->kernels.element[kAdd][computed(dtype)], *frame->inputs[0], frame->inputs, 2);
+}
+
 oar_status_t run_cast(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_frame_t* frame) {
   const oar_view_t& x = *frame->inputs[0];
   const oar_view_t& out = *frame->outputs[0];
@@ -155,12 +202,18 @@ constexpr uint64_t kFloats[] = {kReal};
 constexpr uint64_t kErfTypes[] = {kF32 | kHalf};
 constexpr uint64_t kCompare[] = {kAll, kAll, kBool};
 constexpr uint64_t kWhereTypes[] = {kBool, kAll};
+constexpr uint64_t kOrder[] = {kNumeric, kNumeric, kBool};
+constexpr uint64_t kLogic[] = {kBool};
 constexpr uint64_t kCastTypes[] = {kAll};
 
 constexpr Element kElements[] = {
-    {kAdd, 0},  {kSubtract, 0}, {kMultiply, 0}, {kDivide, 0},       {kMaximum, 0}, {kNegative, 0},
-    {kRelu, 0}, {kEqual, 0},    {kLess, 0},     {kExp, 0},          {kLog, 0},     {kSqrt, 0},
-    {kTanh, 0}, {kErf, 0},      {kWhere, 1},    {kReluGradient, 0},
+    {kAdd, 0},        {kSubtract, 0},     {kMultiply, 0},   {kDivide, 0},       {kMaximum, 0},   {kNegative, 0},
+    {kRelu, 0},       {kEqual, 0},        {kLess, 0},       {kExp, 0},          {kLog, 0},       {kSqrt, 0},
+    {kTanh, 0},       {kErf, 0},          {kWhere, 1},      {kReluGradient, 0}, {kMinimum, 0},   {kAbs, 0},
+    {kSquare, 0},     {kCube, 0},         {kReciprocal, 0}, {kRsqrt, 0},        {kClip, 0},      {kNotEqual, 0},
+    {kGreater, 0},    {kGreaterEqual, 0}, {kLessEqual, 0},  {kLogicalAnd, 0},   {kLogicalOr, 0}, {kLogicalXor, 0},
+    {kLogicalNot, 0}, {kSigmoid, 0},      {kSilu, 0},       {kGelu, 0},         {kGeluTanh, 0},  {kSin, 0},
+    {kCos, 0},        {kPower, 0},
 };
 
 constexpr oar_kernel_decl_t kDecls[] = {
@@ -180,6 +233,27 @@ constexpr oar_kernel_decl_t kDecls[] = {
     declare("tanh", kFloats, run_elements<1>, &kElements[kTanh], kInplace0),
     declare("erf", kErfTypes, run_elements<1>, &kElements[kErf], kInplace0),
     declare("where", kWhereTypes, run_elements<3>, &kElements[kWhere], kInplace1),
+    declare("minimum", kArithmetic, run_elements<2>, &kElements[kMinimum], kInplace0),
+    declare("abs", kArithmetic, run_elements<1>, &kElements[kAbs], kInplace0),
+    declare("square", kArithmetic, run_elements<1>, &kElements[kSquare], kInplace0),
+    declare("reciprocal", kFloats, run_elements<1>, &kElements[kReciprocal], kInplace0),
+    declare("rsqrt", kFloats, run_elements<1>, &kElements[kRsqrt], kInplace0),
+    declare("clip", kArithmetic, run_clip, &kElements[kClip], kInplace0),
+    declare("power", kFloats, run_power, &kElements[kPower], kInplace0),
+    declare("not_equal", kCompare, run_elements<2>, &kElements[kNotEqual]),
+    declare("greater", kOrder, run_elements<2>, &kElements[kGreater]),
+    declare("greater_equal", kOrder, run_elements<2>, &kElements[kGreaterEqual]),
+    declare("less_equal", kOrder, run_elements<2>, &kElements[kLessEqual]),
+    declare("logical_and", kLogic, run_elements<2>, &kElements[kLogicalAnd], kInplace0),
+    declare("logical_or", kLogic, run_elements<2>, &kElements[kLogicalOr], kInplace0),
+    declare("logical_xor", kLogic, run_elements<2>, &kElements[kLogicalXor], kInplace0),
+    declare("logical_not", kLogic, run_elements<1>, &kElements[kLogicalNot], kInplace0),
+    declare("sigmoid", kFloats, run_elements<1>, &kElements[kSigmoid], kInplace0),
+    declare("silu", kFloats, run_elements<1>, &kElements[kSilu], kInplace0),
+    declare("gelu", kFloats, run_gelu, &kElements[kGelu], kInplace0, check_gelu),
+    declare("sin", kFloats, run_elements<1>, &kElements[kSin], kInplace0),
+    declare("cos", kFloats, run_elements<1>, &kElements[kCos], kInplace0),
+    declare("accumulate", kArithmetic, run_accumulate, nullptr),
     declare("cast", kCastTypes, run_cast, nullptr),
 };
 

@@ -1,4 +1,4 @@
-// Integer arithmetic, and equal and less of every dtype, over dense blocks. Plain loops: the compiler vectorises them
+// Integer arithmetic, comparisons of every dtype and logic of bools, over dense blocks. Plain loops: the compiler vectorises them
 // for each target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "integer.cc"
@@ -42,6 +42,45 @@ struct IntMaximum {
     return a > b ? a : b;
   }
 };
+struct IntMinimum {
+  template <class T>
+  HWY_INLINE T operator()(T a, T b) const {
+    return a < b ? a : b;
+  }
+};
+struct NotEqual {
+  template <class T>
+  HWY_INLINE uint8_t operator()(T a, T b) const {
+    return a != b;
+  }
+};
+struct Greater {
+  template <class T>
+  HWY_INLINE uint8_t operator()(T a, T b) const {
+    return a > b;
+  }
+};
+struct GreaterEqual {
+  template <class T>
+  HWY_INLINE uint8_t operator()(T a, T b) const {
+    return a >= b;
+  }
+};
+struct LessEqual {
+  template <class T>
+  HWY_INLINE uint8_t operator()(T a, T b) const {
+    return a <= b;
+  }
+};
+struct LogicalAnd {
+  HWY_INLINE uint8_t operator()(uint8_t a, uint8_t b) const { return (a != 0) & (b != 0); }
+};
+struct LogicalOr {
+  HWY_INLINE uint8_t operator()(uint8_t a, uint8_t b) const { return (a != 0) | (b != 0); }
+};
+struct LogicalXor {
+  HWY_INLINE uint8_t operator()(uint8_t a, uint8_t b) const { return (a != 0) ^ (b != 0); }
+};
 struct Equal {
   template <class T>
   HWY_INLINE uint8_t operator()(T a, T b) const {
@@ -79,6 +118,37 @@ void relu_plain(const void* pa, const void*, const void*, void* po, int64_t n) {
 }
 
 template <class T>
+void abs_plain(const void* pa, const void*, const void*, void* po, int64_t n) {
+  const T* a = static_cast<const T*>(pa);
+  T* out = static_cast<T*>(po);
+  OARLOCK_SIMD_LOOP
+  for (int64_t i = 0; i < n; ++i) out[i] = a[i] < T(0) ? T(Wrap<T>(0) - Wrap<T>(a[i])) : a[i];
+}
+template <class T>
+void square_plain(const void* pa, const void*, const void*, void* po, int64_t n) {
+  const T* a = static_cast<const T*>(pa);
+  T* out = static_cast<T*>(po);
+  OARLOCK_SIMD_LOOP
+  for (int64_t i = 0; i < n; ++i) out[i] = T(Wrap<T>(a[i]) * Wrap<T>(a[i]));
+}
+template <class T>
+void clip_plain(const void* px, const void* plow, const void* phigh, void* po, int64_t n) {
+  const T *x = static_cast<const T*>(px), *low = static_cast<const T*>(plow), *high = static_cast<const T*>(phigh);
+  T* out = static_cast<T*>(po);
+  OARLOCK_SIMD_LOOP
+  for (int64_t i = 0; i < n; ++i) {
+    const T raised = x[i] > low[i] ? x[i] : low[i];
+    out[i] = raised < high[i] ? raised : high[i];
+  }
+}
+void not_plain(const void* pa, const void*, const void*, void* po, int64_t n) {
+  const uint8_t* a = static_cast<const uint8_t*>(pa);
+  uint8_t* out = static_cast<uint8_t*>(po);
+  OARLOCK_SIMD_LOOP
+  for (int64_t i = 0; i < n; ++i) out[i] = a[i] == 0;
+}
+
+template <class T>
 void fill_integer(Kernels* k, int dtype) {
   k->element[kAdd][dtype] = binary_plain<T, T, IntAdd>;
   k->element[kSubtract][dtype] = binary_plain<T, T, IntSubtract>;
@@ -86,11 +156,19 @@ void fill_integer(Kernels* k, int dtype) {
   k->element[kMaximum][dtype] = binary_plain<T, T, IntMaximum>;
   k->element[kNegative][dtype] = negative_plain<T>;
   k->element[kRelu][dtype] = relu_plain<T>;
+  k->element[kMinimum][dtype] = binary_plain<T, T, IntMinimum>;
+  k->element[kAbs][dtype] = abs_plain<T>;
+  k->element[kSquare][dtype] = square_plain<T>;
+  k->element[kClip][dtype] = clip_plain<T>;
 }
 template <class T>
 void fill_compare(Kernels* k, int dtype) {
   k->element[kEqual][dtype] = binary_plain<T, uint8_t, Equal>;
   k->element[kLess][dtype] = binary_plain<T, uint8_t, Less>;
+  k->element[kNotEqual][dtype] = binary_plain<T, uint8_t, NotEqual>;
+  k->element[kGreater][dtype] = binary_plain<T, uint8_t, Greater>;
+  k->element[kGreaterEqual][dtype] = binary_plain<T, uint8_t, GreaterEqual>;
+  k->element[kLessEqual][dtype] = binary_plain<T, uint8_t, LessEqual>;
 }
 
 }  // namespace
@@ -116,6 +194,11 @@ void integer_table(Kernels* k) {
   fill_compare<uint64_t>(k, OAR_DTYPE_U64);
   k->element[kEqual][OAR_DTYPE_BOOL] = k->element[kEqual][OAR_DTYPE_U8];
   k->element[kLess][OAR_DTYPE_BOOL] = k->element[kLess][OAR_DTYPE_U8];
+  k->element[kNotEqual][OAR_DTYPE_BOOL] = k->element[kNotEqual][OAR_DTYPE_U8];
+  k->element[kLogicalAnd][OAR_DTYPE_BOOL] = binary_plain<uint8_t, uint8_t, LogicalAnd>;
+  k->element[kLogicalOr][OAR_DTYPE_BOOL] = binary_plain<uint8_t, uint8_t, LogicalOr>;
+  k->element[kLogicalXor][OAR_DTYPE_BOOL] = binary_plain<uint8_t, uint8_t, LogicalXor>;
+  k->element[kLogicalNot][OAR_DTYPE_BOOL] = not_plain;
 }
 
 }  // namespace HWY_NAMESPACE

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "pool.h"
+
 namespace oarlock::simd {
 
 constexpr int kDtypes = 16;   // the kernels know the dtypes below C64
@@ -50,6 +52,28 @@ enum ElementOp : int {
   kErf,
   kWhere,
   kReluGradient,
+  kMinimum,
+  kAbs,
+  kSquare,
+  kCube,
+  kReciprocal,
+  kRsqrt,
+  kClip,
+  kNotEqual,
+  kGreater,
+  kGreaterEqual,
+  kLessEqual,
+  kLogicalAnd,
+  kLogicalOr,
+  kLogicalXor,
+  kLogicalNot,
+  kSigmoid,
+  kSilu,
+  kGelu,
+  kGeluTanh,
+  kSin,
+  kCos,
+  kPower,
   kElementOps
 };
 
@@ -96,6 +120,29 @@ struct SgdStep {
   bool nesterov;
 };
 
+// One step of an optimiser over n dense elements. a, b, c: its states, NULL where it goes without.
+struct OptimiserStep {
+  void *p, *a, *b, *c;
+  const void* g;
+  double rate, beta1, beta2, epsilon, decay;
+  double ratio, root;  // Adam: rate over the first moment's correction, and the root of the second's
+  bool decoupled;
+};
+struct OptimiserKernels {
+  void (*step[3])(const OptimiserStep& step, int64_t n) = {};  // Adam, RMSProp, Adagrad
+};
+
+// One row of layer_norm or its gradient (out is dx); mean and inverse are one element. scale, bias: may be NULL.
+struct NormRow {
+  const void *x, *dy, *scale, *bias;
+  void *out, *mean, *inverse;
+};
+struct NormKernels {
+  void (*forward)(const NormRow& row, int64_t n, double epsilon) = nullptr;
+  void (*backward)(const NormRow& row, int64_t n) = nullptr;
+  void (*columns)(const NormRow& row, int64_t n, double* dscale, double* dbias) = nullptr;
+};
+
 // Everything that depends on the CPU. Each family fills its part.
 struct Kernels {
   Tile element[kElementOps][kDtypes] = {};
@@ -106,6 +153,9 @@ struct Kernels {
   void (*matmul_f64)(const MatmulBlock& block) = nullptr;
   void (*sgd_f32)(const SgdStep& step, int64_t n) = nullptr;
   void (*sgd_f64)(const SgdStep& step, int64_t n) = nullptr;
+  OptimiserKernels optimise_f32 = {}, optimise_f64 = {};
+  NormKernels norm_f32 = {}, norm_f64 = {};
+  PoolKernels pool_f32 = {}, pool_f64 = {};
 };
 void arithmetic_fill(Kernels* out);
 void integer_fill(Kernels* out);
@@ -116,6 +166,10 @@ void reduce_fill(Kernels* out);
 void softmax_fill(Kernels* out);
 void matmul_fill(Kernels* out);
 void update_fill(Kernels* out);
+void pool_fill(Kernels* out);
+void optimise_fill(Kernels* out);
+void activation_fill(Kernels* out);
+void layer_norm_fill(Kernels* out);
 
 using Run = oar_status_t (*)(oar_pack_t*, const oar_kernel_decl_t*, const oar_frame_t*);
 using Check = oar_status_t (*)(oar_pack_t*, const oar_kernel_decl_t*, const oar_call_t*, oar_verdict_t*);
@@ -131,6 +185,10 @@ Declarations reduce_declarations();
 Declarations softmax_declarations();
 Declarations matmul_declarations();
 Declarations update_declarations();
+Declarations pool_declarations();
+Declarations optimise_declarations();
+Declarations argmax_declarations();
+Declarations layer_norm_declarations();
 
 // Refuses what no kernel here takes: an epilogue, an opaque layout, too many dimensions.
 oar_status_t check_plain(oar_pack_t*, const oar_kernel_decl_t*, const oar_call_t* call, oar_verdict_t* out_verdict);

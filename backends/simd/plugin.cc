@@ -41,8 +41,9 @@ oar_status_t pack_open(const oar_host_t* host, const oar_device_ref_t* device, c
   return kit::guard(host, [&] {
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
     auto* pack = new oar_pack{host, {}};
-    for (auto* fill : {arithmetic_fill, integer_fill, transcendental_fill, select_fill, cast_fill, reduce_fill,
-                       softmax_fill, matmul_fill, update_fill})
+    for (auto* fill :
+         {arithmetic_fill, integer_fill, transcendental_fill, select_fill, cast_fill, reduce_fill, softmax_fill,
+          matmul_fill, update_fill, pool_fill, optimise_fill, activation_fill, layer_norm_fill})
       fill(&pack->kernels);
     *out_pack = pack;
   });
@@ -53,8 +54,10 @@ void pack_close(oar_pack_t* pack) { delete pack; }
 const std::vector<const oar_kernel_decl_t*>& all_declarations() {
   static const std::vector<const oar_kernel_decl_t*> all = [] {
     std::vector<const oar_kernel_decl_t*> list;
-    for (const Declarations& family : {element_declarations(), move_declarations(), reduce_declarations(),
-                                       softmax_declarations(), matmul_declarations(), update_declarations()})
+    for (const Declarations& family :
+         {element_declarations(), move_declarations(), reduce_declarations(), softmax_declarations(),
+          matmul_declarations(), update_declarations(), pool_declarations(), optimise_declarations(),
+          argmax_declarations(), layer_norm_declarations()})
       for (size_t i = 0; i < family.count; ++i) list.push_back(&family.decls[i]);
     uint32_t n = 0;  // and those of files that list themselves
     const oar_kernel_decl_t* const* listed = oar_kit_listed(&n);

@@ -44,6 +44,18 @@ HWY_INLINE void store_part(hn::Vec<D> v, D d, T* to, size_t n) {
 #endif
 }
 
+// The vector at `from`, or, if not Whole, its first lanes.
+template <bool Whole, class D, class T>
+HWY_INLINE hn::Vec<D> load_lanes(D d, const T* from, int64_t left) {
+  if constexpr (Whole) return hn::LoadU(d, from);
+  else return load_part(d, from, static_cast<size_t>(left));
+}
+template <bool Whole, class D, class T>
+HWY_INLINE void store_lanes(hn::Vec<D> v, D d, T* to, int64_t left) {
+  if constexpr (Whole) hn::StoreU(v, d, to);
+  else store_part(v, d, to, static_cast<size_t>(left));
+}
+
 // out[i] = f(a[i]). The last full vector is loaded before anything is stored, so out may be a.
 template <class D, class T, class F>
 HWY_INLINE void map(D d, const T* a, T* out, size_t n, F f) {

@@ -28,8 +28,9 @@ TEST(SimdPlugin, EveryDeclarationIsWhole) {
     EXPECT_EQ(decl->op_max, 1u);
     EXPECT_EQ(decl->priority, 50);
     EXPECT_GE(decl->n_masks, 1u);
-    EXPECT_NE(decl->run, nullptr);
-    EXPECT_EQ(decl->prepare, nullptr);
+    EXPECT_NE(decl->run == nullptr, decl->prepare == nullptr) << kit::view(decl->op);  // one way or the other
+    EXPECT_EQ(decl->prepare == nullptr, decl->launch == nullptr);
+    EXPECT_EQ(decl->prepare == nullptr, decl->release == nullptr);
     EXPECT_TRUE(decl->flags & OAR_KERNEL_DETERMINISTIC);
     EXPECT_TRUE(decl->flags & OAR_KERNEL_REENTRANT);
   }
