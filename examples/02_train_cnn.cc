@@ -2,12 +2,13 @@
 // loaded, keeps its weights, and says how it did beside the results that ship with the data.
 //
 //   02_train_cnn [--device cpu] [--epochs 8] [--out FOLDER] [--steps N] [--check WEIGHTS] [--batches N]
+//                [--batch 64]
 //
 // --out FOLDER     keeps weights.safetensors, history.csv and, for pictures, images.npy, scores.npy, labels.npy
 // --check WEIGHTS  trains nothing: loads the weights and tests them
-// --steps N        trains N steps without shuffling or transforms, and prints each loss: what to compare between devices
-//                  and sets of plugins
-// --batches N      with --check: only so many batches of 64
+// --steps N        trains N steps without shuffling or transforms, and prints each loss and a hash of the weights' bits:
+//                  what to compare between devices and sets of plugins
+// --batches N      with --check: only so many batches
 #include <zlib.h>
 
 #include <algorithm>
@@ -33,7 +34,7 @@ namespace {
 
 struct Options {
   std::string device = "cpu", out, check;
-  int64_t epochs = 8, steps = 0, batches = -1;
+  int64_t epochs = 8, steps = 0, batches = -1, batch = 64;
 };
 
 [[noreturn]] void stop(const std::string& why) {
@@ -139,7 +140,8 @@ Options read_options(int argc, char** argv) {
     else if (name == "--epochs") o.epochs = std::atoll(value().c_str());
     else if (name == "--steps") o.steps = std::atoll(value().c_str());
     else if (name == "--batches") o.batches = std::atoll(value().c_str());
-    else stop("unknown option " + name + "; there are --device --epochs --out --steps --check --batches");
+    else if (name == "--batch") o.batch = std::atoll(value().c_str());
+    else stop("unknown option " + name + "; there are --device --epochs --out --steps --check --batches --batch");
   }
   return o;
 }
@@ -175,6 +177,13 @@ void train_steps(Model& model, data::DataLoader& loader, int64_t steps) {
     Logs logs = model.train_batch({&x, 1}, {&y, 1});
     std::printf("step %2lld  loss %.6f\n", static_cast<long long>(i + 1), value_of(logs, "loss"));
   }
+  uint64_t hash = 14695981039346656037ull;  // FNV-1a
+  for (const auto& [name, t] : model.network().state_dict()) {
+    std::string bytes(size_t(size_bytes(t.dtype(), uint64_t(t.element_count()))), '\0');
+    t.copy_to_host(bytes.data());
+    for (unsigned char byte : bytes) hash = (hash ^ byte) * 1099511628211ull;
+  }
+  std::printf("weights %016llx\n", static_cast<unsigned long long>(hash));
 }
 
 // What the pictures are drawn from: the first test images, the network's scores for them, the true classes.
@@ -204,8 +213,8 @@ void run(const Options& o) {
   auto train = std::make_shared<vision::FashionMNIST>(vision::Split::train, prepared(!plain_steps));
   auto test = std::make_shared<vision::FashionMNIST>(vision::Split::test, prepared(false));
   data::DataLoader train_loader(
-      train, {.batch_size = 64, .shuffle = !plain_steps, .drop_last = true, .num_workers = plain_steps ? 0 : 1});
-  data::DataLoader test_loader(test, {.batch_size = o.batches > 0 ? 64 : 500, .num_workers = 1});
+      train, {.batch_size = o.batch, .shuffle = !plain_steps, .drop_last = true, .num_workers = plain_steps ? 0 : 1});
+  data::DataLoader test_loader(test, {.batch_size = o.batches > 0 ? o.batch : 500, .num_workers = 1});
 
   Model model(net);
   auto loss = std::make_shared<nn::CrossEntropyLoss>();
@@ -215,7 +224,7 @@ void run(const Options& o) {
     model.load(o.check);
     auto begin = std::chrono::steady_clock::now();
     Logs logs = model.evaluate(test_loader, {.verbose = 0, .max_steps = o.batches});
-    int64_t images = o.batches > 0 ? o.batches * 64 : test->size();
+    int64_t images = o.batches > 0 ? o.batches * o.batch : test->size();
     std::printf("loaded %s: accuracy %.4f over %lld test images, %.0f images/s\n", o.check.c_str(),
                 value_of(logs, "acc"), static_cast<long long>(images), double(images) / seconds_since(begin));
     return;

@@ -54,7 +54,7 @@ inline Tensor shifted(const Tensor& x, int axis, int by) {
 // Calls f(index) once for each lane of v along an axis; index[axis] is 0.
 template <class F>
 void each_lane(const oar_view_t& v, int axis, F f) {
-  int64_t shape[kMaxRank];
+  int64_t shape[kMaxRank] = {};
   std::copy_n(v.shape, v.n_dims, shape);
   shape[axis] = std::min<int64_t>(shape[axis], 1);
   for (Walk w(shape, v.n_dims); w.more(); w.next()) f(static_cast<const int64_t*>(w.index));

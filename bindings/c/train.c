@@ -2,7 +2,7 @@
  *
  *   cc -std=c11 train.c $(pkg-config --cflags --libs oarlock) -lz -o train && ./train [device] [epochs] [steps]
  *
- * steps: train only so many batches of the first epoch, and test on 1,000 images. Ends with 1 if an epoch in full brings
+ * steps: train only so many batches of the first epoch, and test on 100 images. Ends with 1 if an epoch in full brings
  * less than 0.80.
  */
 #include <oarlock/app.h>
@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #define BATCH 64
+#define PIECE 100 /* of a test, at least BATCH */
 #define PIXELS 784
 #define FOLDER "/usr/share/datasets/fashion-mnist/"
 
@@ -63,9 +64,10 @@ static data_t read_data(const char* images, const char* labels, int n) {
   return d;
 }
 /* The samples order[0..n) as f32[n, 1, 28, 28], normalised, and i64[n]. */
-static void batch_of(const data_t* d, const int* order, int n, int32_t device, oar_tensor_t** out_x, oar_tensor_t** out_y) {
-  static float pixels[1000 * PIXELS];
-  static int64_t classes[1000];
+static void batch_of(const data_t* d, const int* order, int n, int32_t device, oar_tensor_t** out_x,
+                     oar_tensor_t** out_y) {
+  static float pixels[PIECE * PIXELS];
+  static int64_t classes[PIECE];
   for (int i = 0; i < n; ++i) {
     for (int k = 0; k < PIXELS; ++k)
       pixels[i * PIXELS + k] = ((float)d->images[order[i] * PIXELS + k] / 255.0f - 0.2860f) / 0.3530f;
@@ -213,19 +215,19 @@ static double train_step(net_t* net, oar_tensor_t* x, oar_tensor_t* y, double ra
   return value;
 }
 static double test(net_t* net, const data_t* d, int images) {
-  int right = 0, order[1000], before;
+  int right = 0, order[PIECE], before;
   check(oar_grad_enable(0, &before));
-  for (int at = 0; at < images; at += 500) {
-    for (int i = 0; i < 500; ++i) order[i] = at + i;
+  for (int at = 0; at < images; at += PIECE) {
+    for (int i = 0; i < PIECE; ++i) order[i] = at + i;
     oar_tensor_t *x, *y, *best;
-    int64_t classes[500];
-    batch_of(d, order, 500, device, &x, &y);
+    int64_t classes[PIECE];
+    batch_of(d, order, PIECE, device, &x, &y);
     oar_argmax_options_t last = OAR_ARGMAX_OPTIONS_INIT;
     last.axis = 1;
     last.has_axis = 1;
     check(oar_argmax(run_net(net, x, 0), &last, &best));
     check(oar_tensor_read(keep(best), classes, sizeof classes));
-    for (int i = 0; i < 500; ++i) right += classes[i] == d->labels[at + i];
+    for (int i = 0; i < PIECE; ++i) right += classes[i] == d->labels[at + i];
     release_made();
   }
   check(oar_grad_enable(before, NULL));
@@ -260,9 +262,10 @@ int main(int argc, char** argv) {
     double loss = train_step(&net, x, y, 0.05 * (1 - (double)step / total)); /* falling to 0 in a line */
     release_made();
     smooth = step ? 0.95 * smooth + 0.05 * loss : loss;
-    if (step % 100 == 99 || step + 1 == total) printf("step %d of %d  loss %.4f\n", step + 1, total, smooth), fflush(stdout);
+    if (step % 100 == 99 || step + 1 == total)
+      printf("step %d of %d  loss %.4f\n", step + 1, total, smooth), fflush(stdout);
   }
-  int images = most ? 1000 : 10000;
+  int images = most ? 100 : 10000;
   double accuracy = test(&net, &tests, images);
   printf("accuracy %.4f over %d test images\n", accuracy, images);
   return most || accuracy >= 0.80 ? 0 : 1;
