@@ -12,7 +12,7 @@ those of the Python Array API where it has one; torch's and paddle's habits are 
 
 from . import _core
 from ._core import *
-from . import autograd, nn, optim
+from . import autograd, callbacks, data, metric, nn, optim, vision
 from .autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
 from ._creation import (arange, empty_like, eye, linspace, manual_seed, normal, ones, ones_like, rand, randint, randn, seed,
                         set_seed, to_tensor, uniform, zeros, zeros_like)
@@ -20,6 +20,7 @@ from ._namespace import (acos, acosh, asin, asinh, astype, atan, atan2, atanh, b
                         can_cast, cat, concatenate, e, expand_dims, finfo, iinfo, inf, isdtype, item, matmul, mean,
                         nan, newaxis, numel, permute_dims, pi, pow, prod, result_type, roll, split, swapaxes,
                         take_rows, transpose, where)
+from ._model import Model
 from . import _tensor as _methods
 from ._print import set_printoptions
 from . import _settings

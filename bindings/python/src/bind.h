@@ -16,4 +16,12 @@ void bind_activations(nanobind::module_& m);
 void bind_losses(nanobind::module_& m);
 void bind_optim(nanobind::module_& m);
 void bind_files(nanobind::module_& m);
+void bind_datasets(nanobind::module_& m);
+void bind_samplers(nanobind::module_& m);
+void bind_loader(nanobind::module_& m);
+void bind_readers(nanobind::module_& m);
+void bind_vision(nanobind::module_& m);
+void bind_metrics(nanobind::module_& m);
+void bind_callbacks(nanobind::module_& m);
+void bind_model(nanobind::module_& m);
 }  // namespace oarlock::python

@@ -7,17 +7,33 @@ struct Pending {
   std::string text;
 };
 thread_local Pending pending;
+
+// The last line of the traceback says what it was.
+std::string said(nanobind::python_error& e) {
+  std::string text = e.what();
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  size_t end = text.rfind('\n');
+  return end == std::string::npos ? text : text.substr(end + 1);
+}
 }  // namespace
 
 void pass_on(nanobind::python_error& e) {
   Py_XDECREF(pending.exception);
   pending.exception = e.value().ptr();
   Py_XINCREF(pending.exception);
-  pending.text = e.what();
-  size_t end = pending.text.rfind('\n', pending.text.size() - 2);  // the traceback's last line says what
-  if (end != std::string::npos) pending.text = pending.text.substr(end + 1);
-  while (!pending.text.empty() && pending.text.back() == '\n') pending.text.pop_back();
+  pending.text = said(e);
   throw Error(Code::cancelled, pending.text);
+}
+
+void carry(nanobind::python_error& e) {
+  std::string text = said(e);
+  throw PythonError(text, std::make_shared<Callback>(nanobind::borrow(e.value())));
+}
+
+bool is_python(nanobind::handle self, nanobind::handle bound, const char* name) {
+  nanobind::object mine = nanobind::getattr(self.type(), name, nanobind::none());
+  nanobind::object theirs = nanobind::getattr(bound, name, nanobind::none());
+  return !mine.is_none() && Py_TYPE(mine.ptr()) != Py_TYPE(theirs.ptr());
 }
 
 bool raise_pending(const char* text) noexcept {

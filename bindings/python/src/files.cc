@@ -6,19 +6,13 @@
 #include <oarlock/save.h>
 
 #include "bind.h"
+#include "data.h"
 #include "nn.h"
 
 namespace oarlock::python {
 namespace {
 using nb::arg;
 
-std::string path_from(nb::handle o) {
-  Ref path = checked(PyOS_FSPath(o.ptr()));
-  Ref bytes;
-  if (PyUnicode_Check(path.get())) bytes = checked(PyUnicode_EncodeFSDefault(path.get()));
-  else bytes = std::move(path);
-  return {PyBytes_AS_STRING(bytes.get()), size_t(PyBytes_GET_SIZE(bytes.get()))};
-}
 LoadOptions options_from(nb::handle device, bool map) {
   LoadOptions o;
   if (!device.is_none()) o.device = device_from_object(device.ptr(), "load");

@@ -40,5 +40,17 @@ NB_MODULE(_core, m) {
   nb::module_ optim = m.def_submodule("_optim", "Optimisers.");
   bind_optim(optim);
   bind_files(m);
+  nb::module_ data = m.def_submodule("_data", "Datasets, samplers, the loader.");
+  nb::module_ vision = m.def_submodule("_vision", "Image sets and transforms.");
+  nb::module_ metric = m.def_submodule("_metric", "Metrics.");
+  nb::module_ model = m.def_submodule("_model", "Model and callbacks.");
+  bind_datasets(data);
+  bind_samplers(data);
+  bind_loader(data);
+  bind_readers(data);
+  bind_vision(vision);
+  bind_metrics(metric);
+  bind_callbacks(model);
+  bind_model(model);
   nb::set_leak_warnings(false);  // constants of the module live as long as the process
 }
