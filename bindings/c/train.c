@@ -116,20 +116,25 @@ static int add_weight(int rank, const int64_t* shape) {
   return add_parameter(t, rank, shape);
 }
 
+static oar_tensor_t** statistics[MOST]; /* where the running means and variances stand */
+static int n_statistics;
+
 typedef struct conv_bn {
   int weight, scale, bias;
   int64_t stride, padding;
   oar_tensor_t *mean, *var;
 } conv_bn_t;
-static conv_bn_t conv_bn(int64_t in, int64_t out, int64_t kernel, int64_t stride) {
+static void make_conv_bn(conv_bn_t* c, int64_t in, int64_t out, int64_t kernel, int64_t stride) {
   const int64_t shape[] = {out, in, kernel, kernel};
-  conv_bn_t c = {0, 0, 0, stride, kernel / 2, NULL, NULL};
-  c.weight = add_weight(4, shape);
-  c.scale = add_parameter(filled(1, &out, 1), 1, &out);
-  c.bias = add_parameter(filled(1, &out, 0), 1, &out);
-  c.mean = filled(1, &out, 0);
-  c.var = filled(1, &out, 1);
-  return c;
+  c->stride = stride;
+  c->padding = kernel / 2;
+  c->weight = add_weight(4, shape);
+  c->scale = add_parameter(filled(1, &out, 1), 1, &out);
+  c->bias = add_parameter(filled(1, &out, 0), 1, &out);
+  c->mean = filled(1, &out, 0);
+  c->var = filled(1, &out, 1);
+  statistics[n_statistics++] = &c->mean;
+  statistics[n_statistics++] = &c->var;
 }
 static oar_tensor_t* run_conv_bn(conv_bn_t* c, oar_tensor_t* x, int training) {
   oar_conv_options_t conv = OAR_CONV_OPTIONS_INIT;
@@ -158,9 +163,10 @@ static oar_tensor_t* relu(oar_tensor_t* x) {
 typedef struct block {
   conv_bn_t first, second, past;
 } block_t;
-static block_t block(int64_t in, int64_t out) {
-  block_t b = {conv_bn(in, out, 3, 2), conv_bn(out, out, 3, 1), conv_bn(in, out, 1, 2)};
-  return b;
+static void make_block(block_t* b, int64_t in, int64_t out) {
+  make_conv_bn(&b->first, in, out, 3, 2);
+  make_conv_bn(&b->second, out, out, 3, 1);
+  make_conv_bn(&b->past, in, out, 1, 2);
 }
 static oar_tensor_t* run_block(block_t* b, oar_tensor_t* x, int training) {
   oar_tensor_t* y = run_conv_bn(&b->second, relu(run_conv_bn(&b->first, x, training)), training);
@@ -239,7 +245,10 @@ int main(int argc, char** argv) {
   check(oar_device_find(oar_text(argc > 1 ? argv[1] : "cpu"), &device));
   data_t training = read_data(FOLDER "train-images-idx3-ubyte.gz", FOLDER "train-labels-idx1-ubyte.gz", 60000);
   data_t tests = read_data(FOLDER "t10k-images-idx3-ubyte.gz", FOLDER "t10k-labels-idx1-ubyte.gz", 10000);
-  net_t net = {conv_bn(1, 16, 3, 1), block(16, 32), block(32, 64), 0, 0};
+  net_t net;
+  make_conv_bn(&net.stem, 1, 16, 3, 1);
+  make_block(&net.one, 16, 32);
+  make_block(&net.two, 32, 64);
   const int64_t out[] = {10, 64};
   net.weight = add_weight(2, out);
   net.bias = add_parameter(filled(1, out, 0), 1, out);
@@ -268,5 +277,10 @@ int main(int argc, char** argv) {
   int images = most ? 100 : 10000;
   double accuracy = test(&net, &tests, images);
   printf("accuracy %.4f over %d test images\n", accuracy, images);
+
+  for (int i = 0; i < n_parameters; ++i) keep(parameter[i]), keep(momentum[i]);
+  for (int i = 0; i < n_statistics; ++i) keep(*statistics[i]);
+  release_made();
+  for (int i = 0; i < 4; ++i) free((unsigned char*[]){training.images, training.labels, tests.images, tests.labels}[i]);
   return most || accuracy >= 0.80 ? 0 : 1;
 }

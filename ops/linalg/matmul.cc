@@ -39,6 +39,7 @@ static void eigen_product(const oar_view_t& a, int64_t at_a, const oar_view_t& b
     return Eigen::Map<Matrix, 0, Strides>(elements<T>(v) + at, v.shape[r - 2], v.shape[r - 1],
                                           Strides(v.strides[r - 2], v.strides[r - 1]));
   };
+  if (a.shape[a.n_dims - 1] == 0) return void(map(out, at_out).setZero());  // a and b may have no memory to point into
   map(out, at_out) = (map(a, at_a).template cast<double>() * map(b, at_b).template cast<double>()).template cast<T>();
 }
 

@@ -163,10 +163,10 @@ TEST(Math, DivisionRoundsDown) {
 
 TEST(Math, DivisionOfIntegersByZeroIsAnError) {
   Tensor a = Tensor::of<int32_t>({1, 2, 3, 4}, {2, 2}), b = i32({1, 0});
-  for (auto [name, f] :
+  for (auto& op :
        {std::pair("floor_divide", &floor_divide), std::pair("remainder", &remainder), std::pair("fmod", &fmod)}) {
-    std::string got = complaint([&] { f(a, b); });
-    EXPECT_TRUE(says(got, std::string(name) + ": ") && says(got, "b is 0 at position [0, 1]")) << got;
+    std::string got = complaint([&] { op.second(a, b); });
+    EXPECT_TRUE(says(got, std::string(op.first) + ": ") && says(got, "b is 0 at position [0, 1]")) << got;
   }
   EXPECT_TRUE(
       says(complaint([] { floor_divide(Tensor::of<uint64_t>({1}, {1}), Tensor::of<uint64_t>({0}, {1})); }), "b is 0"));
