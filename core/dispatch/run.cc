@@ -1,6 +1,7 @@
 #include "core/dispatch/key.h"
 #include "core/dispatch/run.h"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 
@@ -204,6 +205,12 @@ Status run_decomposition(Entry& e, const Call& c, std::vector<Tensor>& outputs) 
                                   to_string(e.shapes[size_t(i)]) + "."};
     if (!variadic && i >= c.op.visible_outputs && !c.with_hidden) out[size_t(i)] = Tensor();
   }
+  // An operand that is handed on as it was gets a header of its own: the tape writes into those of results.
+  if (!c.decompose)
+    for (Tensor& t : out)
+      if (t.defined() && (std::count(c.inputs, c.inputs + c.n_inputs, t.impl()) ||
+                          std::count_if(out.begin(), out.end(), [&](auto& o) { return o.impl() == t.impl(); }) > 1))
+        t = t.detach();
   outputs = std::move(out);
   return {};
 }

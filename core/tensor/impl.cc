@@ -35,7 +35,7 @@ bool row_major(const Shape& shape, const int64_t* strides) {
   for (int i = shape.rank - 1; i >= 0; --i) {
     if (shape.d[i].n == 0) return true;
     if (shape.d[i].n != 1 && strides[i] != expected) return false;
-    expected *= shape.d[i].n;
+    expected = int64_t(uint64_t(expected) * uint64_t(shape.d[i].n));
   }
   return true;
 }
@@ -43,7 +43,7 @@ void row_major_strides(const Shape& shape, int64_t* out) {
   int64_t step = 1;
   for (int i = shape.rank - 1; i >= 0; --i) {
     out[i] = step;
-    step *= shape.d[i].n > 1 ? shape.d[i].n : 1;
+    step = int64_t(uint64_t(step) * uint64_t(std::max<int64_t>(shape.d[i].n, 1)));  // too large only where nothing is
   }
 }
 int64_t extent(const Shape& shape, const int64_t* strides) {

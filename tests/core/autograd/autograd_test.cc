@@ -152,5 +152,16 @@ TEST(Autograd, GradientsOfUnreachedInputsHaveNoValue) {
   EXPECT_FALSE(x.grad().defined());
 }
 
+// In evaluation batch_norm saves the running mean as it was given: the operand itself must stay what it is.
+TEST(Autograd, AnOperandHandedOnIsNotTheResult) {
+  Tensor x = full({2, 3}, 2, DType::f64).set_requires_grad(), mean = full({3}, 1, DType::f64),
+         var = full({3}, 4, DType::f64);
+  BatchNormResult r = batch_norm(x, mean, var, {}, {}, false);
+  EXPECT_FALSE(mean.requires_grad());
+  EXPECT_FALSE(var.requires_grad());
+  sum(r.out).backward();
+  EXPECT_NEAR(x.grad().data_as<double>()[0], 0.5, 1e-5);
+}
+
 }  // namespace
 }  // namespace oarlock
