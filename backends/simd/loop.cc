@@ -136,9 +136,17 @@ bool space_make(const oar_view_t& out, const oar_view_t* const* inputs, int n_in
   if (out.n_dims > kMaxRank) return false;
   space.n_dims = 0;
   space.count = 1;
+  // In the order in which the output lies: images with channels innermost merge like row-major ones.
+  int order[kMaxRank];
   for (int d = 0; d < out.n_dims; ++d) {
+    space.count *= out.shape[d];
+    int at = d;
+    for (; at > 0 && out.strides[order[at - 1]] < out.strides[d]; --at) order[at] = order[at - 1];
+    order[at] = d;
+  }
+  for (int i = 0; i < out.n_dims; ++i) {
+    const int d = order[i];
     const int64_t extent = out.shape[d];
-    space.count *= extent;
     int64_t strides[kOperands] = {extent == 1 ? 0 : out.strides[d]};
     for (int k = 0; k < n_inputs; ++k) {
       const oar_view_t& x = *inputs[k];

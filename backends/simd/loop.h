@@ -10,7 +10,7 @@ namespace oarlock::simd {
 
 constexpr int kOperands = 4;  // the output and up to three inputs
 
-// Broadcast iteration space: dimensions of size 1 dropped, neighbours merged where all operands allow it, and at
+// Broadcast iteration space: dimensions of size 1 dropped, the others sorted by the output's strides, neighbours merged where all operands allow it, and at
 // least two dimensions left. Strides in elements; operand 0 is the output.
 struct Space {
   int n_dims;

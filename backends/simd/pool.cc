@@ -5,6 +5,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "pack.h"
 #include "vector-inl.h"
@@ -109,25 +110,44 @@ void spread_taps(const void* pdy, double divisor, void* pdx, const int64_t* at, 
   if (i < n) spread_lanes<T, false>(dy + i, divisor, dx + i, at, taps, n - i);
 }
 
-template <class T>
-void max_line(const void* px, int64_t stride, int64_t place, int64_t step, int64_t n, void* pbest, int64_t* index,
-              int64_t nowhere) {
-  const T* x = static_cast<const T*>(px);
-  T* best = static_cast<T*>(pbest);
+// Strides of 1 and 2 by name: the compiler loads vectors for them.
+template <class F>
+HWY_INLINE void with_stride(int64_t stride, F f) {
+  if (stride == 1) f(std::integral_constant<int64_t, 1>());
+  else if (stride == 2) f(std::integral_constant<int64_t, 2>());
+  else f(stride);
+}
+template <class T, class Stride>
+HWY_INLINE void max_strided(const T* x, Stride stride, int64_t place, int64_t step, int64_t n, T* best,
+                            hwy::MakeSigned<T>* index, int64_t nowhere) {
+  using I = hwy::MakeSigned<T>;
+  const I none = static_cast<I>(nowhere), first = static_cast<I>(place), by = static_cast<I>(step);
+  const I count = static_cast<I>(n);
   OARLOCK_SIMD_LOOP
-  for (int64_t i = 0; i < n; ++i) {
+  for (I i = 0; i < count; ++i) {
     const T v = x[i * stride], b = best[i];
-    const int64_t k = index[i];
-    const bool keep = (k != nowhere) & ((v <= b) | (b != b));
+    const I k = index[i];
+    const bool keep = (k != none) & ((v <= b) | (b != b));
     best[i] = keep ? b : v;
-    index[i] = keep ? k : place + i * step;
+    index[i] = keep ? k : first + i * by;
   }
 }
 template <class T>
-void sum_line(const void* px, int64_t stride, int64_t n, double* sum) {
-  const T* x = static_cast<const T*>(px);
+void max_line(const void* x, int64_t stride, int64_t place, int64_t step, int64_t n, void* best, void* index,
+              int64_t nowhere) {
+  with_stride(stride, [&](auto by) HWY_ATTR {
+    max_strided(static_cast<const T*>(x), by, place, step, n, static_cast<T*>(best),
+                static_cast<hwy::MakeSigned<T>*>(index), nowhere);
+  });
+}
+template <class T, class Stride>
+HWY_INLINE void sum_strided(const T* x, Stride stride, int64_t n, double* sum) {
   OARLOCK_SIMD_LOOP
   for (int64_t i = 0; i < n; ++i) sum[i] += static_cast<double>(x[i * stride]);
+}
+template <class T>
+void sum_line(const void* x, int64_t stride, int64_t n, double* sum) {
+  with_stride(stride, [&](auto by) HWY_ATTR { sum_strided(static_cast<const T*>(x), by, n, sum); });
 }
 template <class T>
 void spread_line(const double* share, int64_t n, void* pdx, int64_t stride) {

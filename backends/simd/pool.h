@@ -18,8 +18,8 @@ struct PoolKernels {
   void (*spread_taps)(const void* dy, double divisor, void* dx, const int64_t* at, int64_t taps, int64_t n) = nullptr;
 
   // One tap of n windows side by side: x[i * stride] at place + i * step. best and index hold the earlier taps' result;
-  // nowhere in index where there was none.
-  void (*max_line)(const void* x, int64_t stride, int64_t place, int64_t step, int64_t n, void* best, int64_t* index,
+  // nowhere in index, whose integers are as wide as an element, where there was none.
+  void (*max_line)(const void* x, int64_t stride, int64_t place, int64_t step, int64_t n, void* best, void* index,
                    int64_t nowhere) = nullptr;
   void (*sum_line)(const void* x, int64_t stride, int64_t n, double* sum) = nullptr;
   void (*spread_line)(const double* share, int64_t n, void* dx, int64_t stride) = nullptr;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <limits>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "pack.h"
@@ -236,13 +237,14 @@ void max_planes(void* context, int64_t begin, int64_t end) {
   const State& s = *job.state;
   const oar_view_t &x = *job.big, &out = *job.small;
   const int last = s.axes - 1;
+  using Index = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
   T best[kLine];
-  int64_t index[kLine];
+  Index index[kLine];
   for (int64_t plane = begin; plane < end; ++plane) {
     const T* from = static_cast<const T*>(x.data) + plane_offset(s, x, plane);
     each_line(s, out, [&](int64_t first, int64_t n, const Span** spans, int64_t at) {
       std::fill_n(best, n, -std::numeric_limits<T>::infinity());
-      std::fill_n(index, n, s.plane);
+      std::fill_n(index, n, static_cast<Index>(s.plane));
       each_tap(s, spans, x.strides + 2, first, n, [&](int64_t offset, int64_t place, int64_t low, int64_t count) {
         job.kernels->max_line(from + offset, s.stride[last] * x.strides[last + 2], place, s.stride[last], count,
                               best + low, index + low, s.plane);
