@@ -127,12 +127,13 @@ class Processes:
     """The dataset as the loader's threads see it: whole batches, each from a process that is free."""
 
     def __init__(self, dataset, count, collate):
+        self._all = []
         if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
             raise TypeError(f'DataLoader: a {type(dataset).__name__} is a stream; worker="process" wants a dataset with '
                             "__getitem__ and __len__.")
         self._dataset, self._count = dataset, count
-        self._pickled = pickle.dumps((dataset, collate))
         self._free, self._all = queue.LifoQueue(), []
+        self._pickled = pickle.dumps((dataset, collate))
 
     def __len__(self):
         return len(self._dataset)

@@ -121,6 +121,24 @@ class DataLoader(Loader):
             self._processes.close()
 
 
+def _blank(cls):
+    return cls.__new__(cls)
+
+
+def _reduce(self, protocol):
+    """Datasets written in Python are pickled as any object; those of the library by what they were made of."""
+    cls = type(self)
+    if cls is TensorDataset:
+        return TensorDataset, tuple(self.tensors)
+    if any(c.__module__.startswith("oarlock.") and c is not Dataset for c in cls.__mro__):
+        raise TypeError(f"Dataset: a {cls.__name__} cannot be pickled. Use worker=\"thread\": it spends no time in Python.")
+    if cls.__reduce__ is not object.__reduce__:
+        return self.__reduce__()
+    state = self.__getstate__() if hasattr(cls, "__getstate__") else self.__dict__
+    return _blank, (cls,), state
+
+
+Dataset.__reduce_ex__ = _reduce
 TensorDataset.__doc__ += """
 
 >>> data = oarlock.data.TensorDataset(oarlock.arange(3), oarlock.ones((3, 2)))
