@@ -286,7 +286,8 @@ def test_no_shared_memory_is_left(tmp_path):
         "    print(sum(float(b[0].sum()) for b in loader))\n"
         "    next(iter(loader))\n")
     (tmp_path / "squares.py").write_text("from oarlock import data\nclass Squares(data.Dataset):\n"
-                                         "    def __len__(self):\n        return 100\n"
+                                         "    def __init__(self, n):\n        self.n = n\n"
+                                         "    def __len__(self):\n        return self.n\n"
                                          "    def __getitem__(self, i):\n        return float(i * i)\n")
     before = set(os.listdir("/dev/shm"))
     done = subprocess.run([sys.executable, "program.py"], capture_output=True, text=True, timeout=120, cwd=tmp_path,

@@ -13,7 +13,10 @@ from . import _core
 def _serve(pipe, pickled):
     """In the process: batches until the pipe ends."""
     from multiprocessing import shared_memory
+    import signal
     import numpy as np
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Control-C, and ends this process
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # all blocked: the loader's thread started this process
     dataset, collate = pickle.loads(pickled)
     collate = collate or _core._data.default_collate
     each = _core._data.stream_bytes()
