@@ -36,7 +36,7 @@ _loaders = weakref.WeakSet()
 
 def _stop_all():
     for loader in list(_loaders):
-        loader._stop()
+        loader.close()
 
 
 class SampleRandom:
@@ -108,10 +108,10 @@ class DataLoader(Loader):
             super().__init__(dataset, batch_size, shuffle, drop_last, num_workers, prefetch, collate_fn, seed, device,
                              batch_sampler)
         self.batch_size, self.num_workers = batch_size, num_workers
-        if not _loaders:
+        if not _loaders or self._processes is not None:
             import atexit
             atexit.unregister(_stop_all)
-            atexit.register(_stop_all)
+            atexit.register(_stop_all)  # runs before what was registered earlier, the end of all processes
         _loaders.add(self)
 
     def close(self):
