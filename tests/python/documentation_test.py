@@ -6,7 +6,8 @@ import importlib
 import oarlock
 import pytest
 
-MODULES = ["oarlock", "oarlock._creation", "oarlock._namespace", "oarlock.autograd", "oarlock._settings", "oarlock.nn", "oarlock.optim"]
+MODULES = ["oarlock", "oarlock._creation", "oarlock._namespace", "oarlock.autograd", "oarlock._settings", "oarlock.callbacks",
+           "oarlock.data", "oarlock.metric", "oarlock.nn", "oarlock.optim", "oarlock.vision"]
 
 
 def run(name, docstring):

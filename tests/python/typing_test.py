@@ -11,9 +11,11 @@ import oarlock
 PACKAGE = Path(oarlock.__file__).parent
 
 PROGRAM = '''
+from typing import Mapping
+
 import numpy as np
 import oarlock
-from oarlock import autograd, nn, optim
+from oarlock import autograd, callbacks, data, metric, nn, optim, vision
 
 
 def train(x: oarlock.Tensor, w: oarlock.Tensor) -> float:
@@ -53,6 +55,29 @@ class Net(nn.Layer):
 net = nn.Sequential(Net(), nn.ReLU()).train().to(dtype=oarlock.float32)
 opt = optim.AdamW(net.parameters(), optim.lr.CosineAnnealingDecay(1e-3, 10), grad_clip=optim.ClipGradByNorm(1.0))
 oarlock.save("net.safetensors", net.state_dict())
+
+
+class Squares(data.Dataset):
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, index: int) -> tuple[float, int]:
+        return float(index), index * index
+
+
+class Stop(callbacks.Callback):
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, float] = {}) -> None:
+        if logs["loss"] < 0.1:
+            self.model.stop_training()
+
+
+loader = data.DataLoader(Squares(), batch_size=2, num_workers=1, worker="process")
+for batch in loader:
+    first: oarlock.Tensor = batch[0]
+clothes = vision.FashionMNIST("test", transform=vision.Compose([vision.ToFloat(), lambda image: image * 2]))
+model = oarlock.Model(net)
+model.prepare(opt, nn.CrossEntropyLoss(), [metric.Accuracy(topk=(1, 5))])
+history: dict[str, list[float]] = model.fit(loader, clothes, epochs=2, callbacks=[Stop()])
 '''
 WRONG = '''
 import oarlock
@@ -90,7 +115,7 @@ def declared(path):
 
 def test_stubs_declare_what_there_is():
     internal = {"op_arange", "ones_like_of", "words_of", "from_bytes", "promoted", "as_dtype"}
-    known = set().union(*(declared(PACKAGE / f"{name}.pyi") for name in ("_ops", "_core", "_creation", "_namespace")))
+    known = set().union(*(declared(PACKAGE / f"{name}.pyi") for name in ("_ops", "_core", "_creation", "_namespace", "_model")))
     ops = set(oarlock.op_names())
     assert not ops - known
     for name in known - {"OpMethods", "HookHandle"}:

@@ -49,11 +49,11 @@ class Model(_core._model.Model):
     def evaluate(self, eval_data, batch_size=1, log_freq=10, verbose=1, num_workers=0, callbacks=None, max_steps=-1):
         """The loss and the metrics over one pass of the data, a dict."""
         sys.stdout.flush()
-        return self._evaluate(self._loader(eval_data, batch_size, num_workers), verbose, log_freq, callbacks, max_steps)
+        return self._evaluate(self._loader(eval_data, batch_size, num_workers), verbose, log_freq, callbacks or (), max_steps)
 
     def predict(self, test_data, batch_size=1, num_workers=0, verbose=0, callbacks=None, max_steps=-1):
         """The outputs for all batches, joined along the first axis: a list, a tensor for each output of the network."""
-        return self._predict(self._loader(test_data, batch_size, num_workers), verbose, callbacks, max_steps)
+        return self._predict(self._loader(test_data, batch_size, num_workers), verbose, callbacks or (), max_steps)
 
     @staticmethod
     def _loader(data, batch_size, num_workers, shuffle=False, drop_last=False):

@@ -4,8 +4,10 @@ Each thread of the loader drives a process: it sends the numbers of a batch's sa
 pipe, and the process answers with the batch in a block of shared memory that both keep for the next one.
 """
 
+import multiprocessing.util  # noqa: F401  its own end of the program is set before the loaders'
 import pickle
 import queue
+import threading
 
 from . import _core
 
@@ -13,7 +15,10 @@ from . import _core
 def _serve(pipe, pickled):
     """In the process: batches until the pipe ends."""
     from multiprocessing import shared_memory
+    import signal
     import numpy as np
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Control-C, and ends this process
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # all blocked: the loader's thread started this process
     dataset, collate = pickle.loads(pickled)
     collate = collate or _core._data.default_collate
     each = _core._data.stream_bytes()
@@ -84,6 +89,10 @@ class _Process:
         if len(answer) == 3:
             at, error, text = answer
             where = f"sample {at}: " if at is not None else ""
+            try:
+                error._sample = at
+            except AttributeError:
+                pass
             raise error from RuntimeError(f"{where}in a worker process:\n{text}")
         name, fields = answer
         if self._block is None or self._block.name != name:
@@ -127,18 +136,23 @@ class Processes:
     """The dataset as the loader's threads see it: whole batches, each from a process that is free."""
 
     def __init__(self, dataset, count, collate):
+        self._all, self._failed = [], {}  # by thread: the last failure
         if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
             raise TypeError(f'DataLoader: a {type(dataset).__name__} is a stream; worker="process" wants a dataset with '
                             "__getitem__ and __len__.")
         self._dataset, self._count = dataset, count
-        self._pickled = pickle.dumps((dataset, collate))
         self._free, self._all = queue.LifoQueue(), []
+        self._pickled = pickle.dumps((dataset, collate))
 
     def __len__(self):
         return len(self._dataset)
 
     def __getitem__(self, index):
-        return self._dataset[index]
+        """Asked for sample by sample after a batch that failed, on the same thread: which of them it was."""
+        at, error = self._failed[threading.get_ident()]
+        if at is None or at == index:
+            raise error
+        return ()
 
     def _get_batch(self, indices, streams):
         try:
@@ -148,6 +162,9 @@ class Processes:
             self._all.append(process)
         try:
             return process.batch(indices, streams)
+        except Exception as error:
+            self._failed[threading.get_ident()] = getattr(error, "_sample", None), error
+            raise
         finally:
             self._free.put(process)
 

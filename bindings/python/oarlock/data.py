@@ -36,7 +36,7 @@ _loaders = weakref.WeakSet()
 
 def _stop_all():
     for loader in list(_loaders):
-        loader._stop()
+        loader.close()
 
 
 class SampleRandom:
@@ -108,10 +108,10 @@ class DataLoader(Loader):
             super().__init__(dataset, batch_size, shuffle, drop_last, num_workers, prefetch, collate_fn, seed, device,
                              batch_sampler)
         self.batch_size, self.num_workers = batch_size, num_workers
-        if not _loaders:
+        if not _loaders or self._processes is not None:
             import atexit
             atexit.unregister(_stop_all)
-            atexit.register(_stop_all)
+            atexit.register(_stop_all)  # runs before what was registered earlier, the end of all processes
         _loaders.add(self)
 
     def close(self):
@@ -121,6 +121,24 @@ class DataLoader(Loader):
             self._processes.close()
 
 
+def _blank(cls):
+    return cls.__new__(cls)
+
+
+def _reduce(self, protocol):
+    """Datasets written in Python are pickled as any object; those of the library by what they were made of."""
+    cls = type(self)
+    if cls is TensorDataset:
+        return TensorDataset, tuple(self.tensors)
+    if any(c.__module__.startswith("oarlock.") and c is not Dataset for c in cls.__mro__):
+        raise TypeError(f"Dataset: a {cls.__name__} cannot be pickled. Use worker=\"thread\": it spends no time in Python.")
+    if cls.__reduce__ is not object.__reduce__:
+        return self.__reduce__()
+    state = self.__getstate__() if hasattr(cls, "__getstate__") else self.__dict__
+    return _blank, (cls,), state
+
+
+Dataset.__reduce_ex__ = _reduce
 TensorDataset.__doc__ += """
 
 >>> data = oarlock.data.TensorDataset(oarlock.arange(3), oarlock.ones((3, 2)))

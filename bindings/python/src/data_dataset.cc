@@ -154,7 +154,9 @@ bool is_stream(nb::handle o) {
 std::shared_ptr<const IterableDataset> stream_from(nb::handle o) { return std::make_shared<ObjectIterable>(o); }
 
 void bind_datasets(nb::module_& m) {
-  nb::class_<Dataset, BlankDataset>(m, "Dataset", nb::is_weak_referenceable(),
+  // dynamic_attr with is_weak_referenceable: without it classes derived in Python keep their dict where nanobind 2.9 does not
+  // look for it, and the garbage collector reads past the object (Python 3.11).
+  nb::class_<Dataset, BlankDataset>(m, "Dataset", nb::dynamic_attr(), nb::is_weak_referenceable(),
                                     "Samples by number: derive from it and define __getitem__ and __len__.")
       .def(nb::init<>())
       .def("__len__", [](const Dataset& d) { return d.size(); })
@@ -170,7 +172,7 @@ void bind_datasets(nb::module_& m) {
         }
         return nb::tuple(list_of(s));
       });
-  nb::class_<IterableDataset, BlankStream>(m, "IterableDataset", nb::is_weak_referenceable(),
+  nb::class_<IterableDataset, BlankStream>(m, "IterableDataset", nb::dynamic_attr(), nb::is_weak_referenceable(),
                                            "Samples in a row: derive from it and define __iter__.")
       .def(nb::init<>());
   nb::class_<TensorDataset, Dataset>(m, "TensorDataset", "Rows of tensors: sample i is row i of each.")

@@ -49,7 +49,7 @@ nb::dict state_of(const LoaderState& s) {
 }  // namespace
 
 void bind_loader(nb::module_& m) {
-  nb::class_<LoaderObject>(m, "Loader", nb::is_weak_referenceable())
+  nb::class_<LoaderObject>(m, "Loader", nb::dynamic_attr(), nb::is_weak_referenceable())
       .def(
           "__init__",
           [](LoaderObject* self, nb::handle dataset, int64_t batch_size, bool shuffle, bool drop_last, int num_workers,

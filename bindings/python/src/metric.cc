@@ -91,7 +91,7 @@ MetricPtr metric_from(nb::handle o) {
 }
 
 void bind_metrics(nb::module_& m) {
-  nb::class_<Metric, BlankMetric>(m, "Metric", nb::is_weak_referenceable(),
+  nb::class_<Metric, BlankMetric>(m, "Metric", nb::dynamic_attr(), nb::is_weak_referenceable(),
                                   "Numbers about predictions that add up over batches: derive from it and define name, "
                                   "reset, update and accumulate; for resuming in the middle of an epoch also state and "
                                   "set_state, of a list of numbers.")
