@@ -27,7 +27,7 @@ def test_custom_function():
 
 
 def test_dcgan(tmp_path):
-    if not Path(os.environ.get("OARLOCK_FASHION_MNIST", "/usr/share/dataset-fashion-mnist")).exists():
+    if not Path(os.environ.get("OARLOCK_FASHION_MNIST", "/usr/share/datasets/fashion-mnist")).exists():
         pytest.skip("Debian's package dataset-fashion-mnist is not installed")
     said = run("04_dcgan.py", "--steps", 2, "--batch-size", 16, "--width", 4, "--out", tmp_path / "grid.png")
     assert "step 2: critic" in said and (tmp_path / "grid.png").read_bytes()[:4] == b"\x89PNG"
