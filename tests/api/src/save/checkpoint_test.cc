@@ -111,12 +111,19 @@ TEST(Checkpoints, AKillLeavesTheOldOrTheNewOne) {
   save_checkpoint(path, state_of(0));
   int last = 0, moved = 0;
   for (int round = 0; round < 200; ++round) {
+    int started[2];
+    ASSERT_EQ(pipe(started), 0);
     pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
+      if (write(started[1], "s", 1) != 1) _exit(1);
       for (int v = last + 1;; ++v) save_checkpoint(path, state_of(v));
     }
-    usleep(useconds_t(200 + (round * 7919) % 9000));
+    char byte;
+    ASSERT_EQ(read(started[0], &byte, 1), 1);
+    close(started[0]);
+    close(started[1]);
+    usleep(useconds_t((round * 7919) % 9000));
     kill(child, SIGKILL);
     int status = 0;
     waitpid(child, &status, 0);
