@@ -20,10 +20,10 @@ CLASSES = ["T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shi
 def draw_curve(folder):
     with open(folder / "history.csv", newline="") as file:
         rows = [row for row in csv.DictReader(file)]
-    epochs = [int(row["epoch"]) for row in rows]
+    epochs = [int(row["epoch"]) + 1 for row in rows]
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     for axes, name, title in ((left, "loss", "Loss"), (right, "acc", "Accuracy")):
-        axes.plot(epochs, [float(row[name]) for row in rows], "o-", label="training (with flips and shifts)")
+        axes.plot(epochs, [float(row[name]) for row in rows], "o-", label="training (with flips)")
         axes.plot(epochs, [float(row["val_" + name]) for row in rows], "s-", label="test")
         axes.set_title(title)
         axes.set_xlabel("epoch")

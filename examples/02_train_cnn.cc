@@ -149,10 +149,7 @@ Options read_options(int argc, char** argv) {
 // Mean and deviation of the training images' pixels.
 vision::TransformPtr prepared(bool augmented) {
   std::vector<vision::TransformPtr> all;
-  if (augmented) {
-    all.push_back(std::make_shared<vision::RandomHorizontalFlip>());
-    all.push_back(std::make_shared<vision::RandomCrop>(28, 28, 2));
-  }
+  if (augmented) all.push_back(std::make_shared<vision::RandomHorizontalFlip>());
   all.push_back(std::make_shared<vision::ToFloat>());
   all.push_back(std::make_shared<vision::Normalize>(std::vector{0.2860}, std::vector{0.3530}));
   return std::make_shared<vision::Compose>(all);
@@ -229,9 +226,9 @@ void run(const Options& o) {
                 value_of(logs, "acc"), static_cast<long long>(images), double(images) / seconds_since(begin));
     return;
   }
-  auto schedule = std::make_shared<optim::lr::OneCycleLR>(0.1, train_loader.size() * std::max<int64_t>(o.epochs, 1));
+  auto schedule = std::make_shared<optim::lr::OneCycleLR>(0.05, train_loader.size() * std::max<int64_t>(o.epochs, 1));
   optim::SGDOptions sgd{
-      .learning_rate = optim::lr::SchedulerPtr(schedule), .momentum = 0.9, .weight_decay = 5e-4, .nesterov = true};
+      .learning_rate = optim::lr::SchedulerPtr(schedule), .momentum = 0.9, .weight_decay = 2e-4, .nesterov = true};
   if (plain_steps) sgd.learning_rate = 0.05;
   model.prepare(std::make_shared<optim::SGD>(net->parameters(), sgd), loss, {accuracy});
   if (plain_steps) return train_steps(model, train_loader, o.steps);
