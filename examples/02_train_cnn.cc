@@ -250,6 +250,7 @@ void run(const Options& o) {
     keep_predictions(model, *test, o.out);
     std::printf("kept weights.safetensors, history.csv and some predictions in %s\n", o.out.c_str());
   }
+  if (got < 0.80) stop("the accuracy is below 0.80, so something is wrong.");
 }
 
 }  // namespace
