@@ -101,6 +101,8 @@ TEST(Checkpoints, WrongOnesAreRefused) {
 }
 
 // Children that save over and over are killed at random moments; the file always is one of those that were saved whole.
+// A child tells of each save that has returned; the parent lets some pass, so that most rounds move the file on
+// however slow the machine is.
 TEST(Checkpoints, AKillLeavesTheOldOrTheNewOne) {
   Folder folder;
   std::string path = folder / "c";
@@ -109,34 +111,37 @@ TEST(Checkpoints, AKillLeavesTheOldOrTheNewOne) {
                       {{"v", std::to_string(v)}}};
   };
   save_checkpoint(path, state_of(0));
-  int last = 0, moved = 0;
-  for (int round = 0; round < 200; ++round) {
-    int started[2];
-    ASSERT_EQ(pipe(started), 0);
+  int last = 0;
+  for (int round = 0; round < 100; ++round) {
+    int saved[2];
+    ASSERT_EQ(pipe(saved), 0);
     pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      if (write(started[1], "s", 1) != 1) _exit(1);
-      for (int v = last + 1;; ++v) save_checkpoint(path, state_of(v));
+      for (int v = last + 1;; ++v) {
+        if (write(saved[1], "s", 1) != 1) _exit(1);
+        save_checkpoint(path, state_of(v));
+      }
     }
-    char byte;
-    ASSERT_EQ(read(started[0], &byte, 1), 1);
-    close(started[0]);
-    close(started[1]);
+    close(saved[1]);
+    int returned = round % 3;  // the first byte comes before the first save
+    for (int i = 0; i <= returned; ++i) {
+      char byte;
+      ASSERT_EQ(read(saved[0], &byte, 1), 1);
+    }
     usleep(useconds_t((round * 7919) % 9000));
     kill(child, SIGKILL);
     int status = 0;
     waitpid(child, &status, 0);
+    close(saved[0]);
     ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "the child ended by itself";
     Checkpoint c = load_checkpoint(path);
     int v = std::stoi(c.metadata.at("v"));
-    ASSERT_GE(v, last);
-    moved += v > last;
+    ASSERT_GE(v, last + returned);
     last = v;
     for (double x : values(find(c.part("model"), "a"))) ASSERT_EQ(x, v);
     for (double x : values(find(c.part("model"), "b"))) ASSERT_EQ(x, -v);
   }
-  EXPECT_GT(moved, 3);
 }
 
 }  // namespace
