@@ -18,8 +18,8 @@ LIMIT_S = 55 * 60
 SLOW_LIMIT_S = 6 * 60 * 60
 
 # Under ThreadSanitizer run the programs in which threads meet: dispatch and the rest of the core, the ABI's
-# layers and misbehaving plugins, the sim device, the kit.
-THREADED = "core|abi|sim|cts"
+# layers and misbehaving plugins, the sim device, the kit, the data loader.
+THREADED = "core|plugins|sim|cts|api_threads"
 
 
 @dataclass
@@ -40,6 +40,7 @@ def rings(slow):
         Ring("device", [["test", "--ring", "device"]], needs="build"),
         Ring("python", [["test", "--ring", "python"]], needs="build"),
         Ring("asan", [["build", "--preset", "asan"], ["test", "--ring", "fast", "--preset", "asan"]]),
+        Ring("fuzz", [["test", "--ring", "fuzz", "--preset", "asan", "--seconds", "600" if slow else "10"]], needs="asan"),
         Ring("tsan", [["build", "--preset", "tsan"],
                       ["test", "--ring", "fast", "--preset", "tsan", "--", "-R", THREADED]]),
     ]

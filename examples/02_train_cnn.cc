@@ -20,13 +20,7 @@
 #include <string>
 #include <vector>
 
-#include <oarlock/data.h>
-#include <oarlock/metric.h>
-#include <oarlock/model.h>
-#include <oarlock/nn.h>
 #include <oarlock/oarlock.h>
-#include <oarlock/optim.h>
-#include <oarlock/random.h>
 
 using namespace oarlock;
 
@@ -236,9 +230,9 @@ void run(const Options& o) {
   FitOptions fit{.epochs = o.epochs, .eval = &test_loader, .log_freq = 100};
   if (!o.out.empty()) {
     std::filesystem::create_directories(o.out);
-    fit.callbacks.push_back(std::make_shared<CSVLogger>(o.out + "/history.csv"));
+    fit.callbacks.push_back(std::make_shared<callbacks::CSVLogger>(o.out + "/history.csv"));
   }
-  fit.callbacks.push_back(std::make_shared<LRScheduler>());
+  fit.callbacks.push_back(std::make_shared<callbacks::LRScheduler>());
   auto begin = std::chrono::steady_clock::now();
   model.fit(train_loader, fit);
   double training = seconds_since(begin);

@@ -3,6 +3,7 @@
 fast    ctest -L fast: no vendor library; null, sim and every misbehaving plugin; under a minute
 python  pytest over tests/, but for what is marked slow
 device  ctest -L device: every loaded plugin, the installed package
+fuzz    the fuzz targets, --seconds each; --preset asan builds them
 slow    ctest -L slow and pytest -m slow
 
 What follows -- goes to ctest (or to pytest for the python ring): ci/dev test --ring fast -- -R shape
@@ -13,6 +14,7 @@ import os
 import subprocess
 import sys
 
+import fuzz
 import presets
 from tree import ROOT
 
@@ -40,12 +42,15 @@ def main():
         argv, extra = argv[:cut], argv[cut + 1:]
     parser = argparse.ArgumentParser(prog="ci/dev test", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ring", choices=["fast", "python", "device", "slow"])
+    parser.add_argument("--ring", choices=["fast", "python", "device", "fuzz", "slow"])
     parser.add_argument("--preset", default="release", choices=presets.names())
+    parser.add_argument("--seconds", type=int, default=10, help="of each fuzz target")
     args = parser.parse_args(argv)
 
     if args.ring == "python":
         codes = [pytest("not slow", extra)]
+    elif args.ring == "fuzz":
+        codes = [min(fuzz.run(presets.build_dir(args.preset), args.seconds, presets.environment(args.preset)), 1)]
     elif args.ring == "slow":
         codes = [ctest("slow", args.preset, extra), pytest("slow", [])]
     elif args.ring:

@@ -1,4 +1,5 @@
-// Everything a C++ program needs of Oarlock: tensors, ops, gradients, devices, plugins, settings, profiles.
+// Everything a C++ program needs of Oarlock. What is under base/ is tensors, ops, gradients, devices, plugins, settings
+// and profiles; the rest is training and can be included by itself.
 #pragma once
 #include <oarlock/base/autograd.h>
 #include <oarlock/base/device.h>
@@ -10,3 +11,10 @@
 #include <oarlock/base/settings.h>
 #include <oarlock/base/stream.h>
 #include <oarlock/base/tensor.h>
+#include <oarlock/data.h>
+#include <oarlock/metric.h>
+#include <oarlock/model.h>
+#include <oarlock/nn.h>
+#include <oarlock/optim.h>
+#include <oarlock/random.h>
+#include <oarlock/save.h>

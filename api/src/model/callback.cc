@@ -33,6 +33,8 @@ double monitored(const char* who, const std::string& monitor, const Logs& logs) 
               std::string(who) + ": there is no value \"" + monitor + "\" to watch; there are " + have + ".");
 }
 
+namespace callbacks {
+
 ModelCheckpoint::ModelCheckpoint(std::string folder, ModelCheckpointOptions options)
     : folder_(std::move(folder)), options_(std::move(options)) {
   if (folder_.empty()) throw Error(Code::invalid_argument, "ModelCheckpoint: the folder has no name.");
@@ -177,4 +179,5 @@ void TensorBoard::on_train_failed() {
   }
 }
 
+}  // namespace callbacks
 }  // namespace oarlock

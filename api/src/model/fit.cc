@@ -30,11 +30,12 @@ std::vector<CallbackPtr> callbacks_of(const FitOptions& o) {
   };
   for (const CallbackPtr& c : all)
     if (!c) throw Error(Code::invalid_argument, "Model.fit: a callback has no value.");
-  if (o.verbose && !has(static_cast<ProgBarLogger*>(nullptr)))
-    all.push_back(std::make_shared<ProgBarLogger>(o.verbose));
-  if (!has(static_cast<LRScheduler*>(nullptr))) all.push_back(std::make_shared<LRScheduler>());
+  if (o.verbose && !has(static_cast<callbacks::ProgBarLogger*>(nullptr)))
+    all.push_back(std::make_shared<callbacks::ProgBarLogger>(o.verbose));
+  if (!has(static_cast<callbacks::LRScheduler*>(nullptr))) all.push_back(std::make_shared<callbacks::LRScheduler>());
   if (!o.save_dir.empty())
-    all.push_back(std::make_shared<ModelCheckpoint>(o.save_dir, ModelCheckpointOptions{.every_epochs = o.save_freq}));
+    all.push_back(std::make_shared<callbacks::ModelCheckpoint>(
+        o.save_dir, callbacks::ModelCheckpointOptions{.every_epochs = o.save_freq}));
   std::stable_sort(all.begin(), all.end(), [](auto& a, auto& b) { return a->order() < b->order(); });
   return all;
 }

@@ -226,7 +226,7 @@ Logs Model::evaluate_with(data::DataLoader& data, const EvaluateOptions& o, std:
 
 Logs Model::evaluate(data::DataLoader& data, const EvaluateOptions& options) {
   std::vector<CallbackPtr> callbacks = options.callbacks;
-  if (options.verbose) callbacks.push_back(std::make_shared<ProgBarLogger>(options.verbose));
+  if (options.verbose) callbacks.push_back(std::make_shared<callbacks::ProgBarLogger>(options.verbose));
   for (const CallbackPtr& c : callbacks) c->set_model(this);
   return evaluate_with(data, options, callbacks);
 }
@@ -236,7 +236,7 @@ std::vector<Tensor> Model::predict(data::DataLoader& data, const EvaluateOptions
   Mode mode(*network_, false);
   std::vector<std::vector<Tensor>> parts;
   std::vector<CallbackPtr> callbacks = o.callbacks;
-  if (o.verbose) callbacks.push_back(std::make_shared<ProgBarLogger>(o.verbose));
+  if (o.verbose) callbacks.push_back(std::make_shared<callbacks::ProgBarLogger>(o.verbose));
   FirstEpoch pass(data);
   for (const CallbackPtr& c : callbacks) c->set_model(this), c->on_eval_begin(data.size());
   for (int64_t step = 0; step != o.max_steps; ++step) {

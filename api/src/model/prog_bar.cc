@@ -41,6 +41,8 @@ std::string duration(double s) {
 
 }  // namespace
 
+namespace callbacks {
+
 ProgBarLogger::ProgBarLogger(int verbose, std::FILE* out, int terminal)
     : out_(out ? out : stdout), verbose_(verbose), terminal_(terminal < 0 ? is_terminal(out_) : terminal > 0) {}
 
@@ -130,4 +132,5 @@ void ProgBarLogger::on_eval_end(const Logs& logs) {
   draw(text, true);
 }
 
+}  // namespace callbacks
 }  // namespace oarlock

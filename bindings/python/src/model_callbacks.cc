@@ -8,6 +8,7 @@ namespace oarlock::python {
 namespace {
 using nb::arg;
 using Base = oarlock::Callback;
+using namespace callbacks;
 
 // What Python derives from Callback, or from a shipped one, as the library sees it: methods written in Python are called
 // there, all others are those of the object itself.

@@ -61,6 +61,10 @@ class OAR_EXPORT Callback {
 };
 using CallbackPtr = std::shared_ptr<Callback>;
 
+class EventWriter;
+
+namespace callbacks {
+
 // Shows how far training is. verbose 1: on a terminal a bar that is redrawn, elsewhere a plain line at most ten times an
 // epoch; 2: a line per epoch.
 class OAR_EXPORT ProgBarLogger : public Callback {
@@ -170,7 +174,6 @@ class OAR_EXPORT LRScheduler : public Callback {
   std::string monitor_;
 };
 
-class EventWriter;
 // Event files that TensorBoard reads: train/... every log_freq batches, epoch/... after every epoch.
 class OAR_EXPORT TensorBoard : public Callback {
  public:
@@ -187,4 +190,5 @@ class OAR_EXPORT TensorBoard : public Callback {
   std::unique_ptr<EventWriter> writer_;
 };
 
+}  // namespace callbacks
 }  // namespace oarlock

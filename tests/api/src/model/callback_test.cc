@@ -14,6 +14,7 @@
 #include "tests/api/src/model/blobs.h"
 
 namespace oarlock {
+using namespace callbacks;
 namespace {
 
 namespace fs = std::filesystem;

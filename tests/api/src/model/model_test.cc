@@ -18,6 +18,7 @@
 #include "tests/api/src/model/blobs.h"
 
 namespace oarlock {
+using namespace callbacks;
 namespace {
 
 using test::bits;
