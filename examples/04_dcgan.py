@@ -31,6 +31,13 @@ def critic(width):
         nn.Flatten(), nn.Linear(width * 2 * 7 * 7, 1))
 
 
+def start(layer):
+    """The paper's first values: every weight from N(0, 0.02)."""
+    if isinstance(layer, (nn.Linear, nn.Conv2D, nn.Conv2DTranspose)):
+        with oarlock.no_grad():
+            layer.weight[...] = 0.02 * oarlock.randn(*layer.weight.shape)
+
+
 def draw(images, path, columns=8):
     n, _, h, w = images.shape
     grid = images.reshape(n // columns, columns, h, w).transpose(0, 2, 1, 3).reshape(n // columns * h, columns * w)
@@ -50,6 +57,7 @@ def main():
     to_unit = vision.Compose([vision.ToFloat(), vision.Normalize(0.5, 0.5)])  # -1..1, as tanh gives it
     loader = data.DataLoader(vision.FashionMNIST("train", to_unit), args.batch_size, shuffle=True, drop_last=True, num_workers=1)
     g, d = generator(args.width), critic(args.width)
+    g.apply(start), d.apply(start)
     g_optimizer, d_optimizer = (optim.Adam(net.parameters(), 2e-4, beta1=0.5) for net in (g, d))
     loss = nn.BCEWithLogitsLoss()
     real, fake = oarlock.ones((args.batch_size, 1)), oarlock.zeros((args.batch_size, 1))

@@ -13,7 +13,7 @@
     [8.0, 9.0] [64, 81]
 """
 
-import weakref
+import weakref as _weakref
 
 from . import _core
 from ._core import SampleError
@@ -31,7 +31,7 @@ for _c in vars(_core._data).values():
     if isinstance(_c, type):
         _c.__module__ = __name__
 
-_loaders = weakref.WeakSet()
+_loaders = _weakref.WeakSet()
 
 
 def _stop_all():

@@ -14,7 +14,7 @@
     ['scale', 'fc.weight', 'fc.bias']
 """
 
-import sys
+import sys as _sys
 
 from . import _core
 from ._core import Tensor
@@ -22,7 +22,7 @@ from ._core._nn import *
 from ._core._nn import Layer, Sequential, initializer
 
 _layers = _core._nn
-sys.modules[__name__ + ".initializer"] = initializer
+_sys.modules[__name__ + ".initializer"] = initializer
 for _c in vars(_layers).values():
     if isinstance(_c, type):
         _c.__module__ = __name__
@@ -178,10 +178,11 @@ def requires_grad_(self, on=True):
     return self
 
 
-for f in (add_parameter, add_sublayer, register_buffer, create_parameter, to, load_state_dict, requires_grad_, _parameter_names):
-    setattr(Layer, f.__name__, f)
+for _f in (add_parameter, add_sublayer, register_buffer, create_parameter, to, load_state_dict, requires_grad_, _parameter_names):
+    setattr(Layer, _f.__name__, _f)
+del add_parameter, add_sublayer, register_buffer, create_parameter, to, load_state_dict, requires_grad_
 Layer.__setattr__, Layer.__getattr__, Layer.__delattr__, Layer.__dir__ = _set, _get, _delete, _directory
-Layer.register_parameter, Layer.add_module = add_parameter, add_sublayer
+Layer.register_parameter, Layer.add_module = Layer.add_parameter, Layer.add_sublayer
 Layer.float, Layer.double, Layer.half, Layer.bfloat16 = _cast("float32"), _cast("float64"), _cast("float16"), _cast("bfloat16")
 Layer.modules = lambda self: [self, *self.sublayers()]
 Layer.named_modules = lambda self: [("", self), *self.named_sublayers()]
@@ -197,12 +198,12 @@ Layer.__doc__ += """
 
 Module = Layer
 ModuleList, ModuleDict = LayerList, LayerDict  # noqa: F405
-for theirs, ours in (("1d", "1D"), ("2d", "2D"), ("3d", "3D")):
-    for kind in ("Conv", "MaxPool", "AvgPool", "AdaptiveAvgPool", "AdaptiveMaxPool", "BatchNorm", "InstanceNorm", "Dropout"):
-        if hasattr(_layers, kind + ours):
-            globals()[kind + theirs] = getattr(_layers, kind + ours)
-    if hasattr(_layers, f"Conv{ours}Transpose"):
-        globals()["ConvTranspose" + theirs] = getattr(_layers, f"Conv{ours}Transpose")
+for _theirs, _ours in (("1d", "1D"), ("2d", "2D"), ("3d", "3D")):
+    for _kind in ("Conv", "MaxPool", "AvgPool", "AdaptiveAvgPool", "AdaptiveMaxPool", "BatchNorm", "InstanceNorm", "Dropout"):
+        if hasattr(_layers, _kind + _ours):
+            globals()[_kind + _theirs] = getattr(_layers, _kind + _ours)
+    if hasattr(_layers, f"Conv{_ours}Transpose"):
+        globals()["ConvTranspose" + _theirs] = getattr(_layers, f"Conv{_ours}Transpose")
 
 
 def parameters_to_vector(parameters):

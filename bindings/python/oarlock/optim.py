@@ -7,13 +7,13 @@
     >>> opt.clear_grad()
 """
 
-import sys
+import sys as _sys
 
 from . import _core
 from ._core._optim import *
 from ._core._optim import lr
 
-sys.modules[__name__ + ".lr"] = lr
+_sys.modules[__name__ + ".lr"] = lr
 for _m, _name in ((_core._optim, __name__), (lr, __name__ + ".lr")):
     for _c in vars(_m).values():
         if isinstance(_c, type):
