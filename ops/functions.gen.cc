@@ -519,6 +519,13 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels) {
   return out;
 }
 
+Tensor cross_entropy_gradient(const Tensor& dy, const Tensor& log_probabilities, const Tensor& labels) {
+  TensorImpl* const in[] = {dy.impl(), log_probabilities.impl(), labels.impl()};
+  Tensor out;
+  throw_if(dispatch::call(op::id::cross_entropy_gradient, in, 3, nullptr, 0, &out, 1));
+  return out;
+}
+
 Tensor cross_entropy_loss(const Tensor& logits, const Tensor& labels, const Tensor& weight,
     int64_t axis, int64_t ignore_index, double label_smoothing, std::string_view reduction) {
   TensorImpl* const in[] = {logits.impl(), labels.impl(), weight.impl()};
@@ -774,6 +781,15 @@ Tensor gelu(const Tensor& x, std::string_view approximate) {
       op::attr_text(approximate)};
   Tensor out;
   throw_if(dispatch::call(op::id::gelu, in, 1, attrs, 1, &out, 1));
+  return out;
+}
+
+Tensor gelu_gradient(const Tensor& dy, const Tensor& x, std::string_view approximate) {
+  TensorImpl* const in[] = {dy.impl(), x.impl()};
+  const oar_attr_t attrs[] = {
+      op::attr_text(approximate)};
+  Tensor out;
+  throw_if(dispatch::call(op::id::gelu_gradient, in, 2, attrs, 1, &out, 1));
   return out;
 }
 

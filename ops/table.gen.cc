@@ -56,6 +56,7 @@ namespace cos_ { extern const OpDef def; }
 namespace cosh_ { extern const OpDef def; }
 namespace count_nonzero_ { extern const OpDef def; }
 namespace cross_entropy_ { extern const OpDef def; }
+namespace cross_entropy_gradient_ { extern const OpDef def; }
 namespace cross_entropy_loss_ { extern const OpDef def; }
 namespace cumsum_ { extern const OpDef def; }
 namespace cumulative_max_ { extern const OpDef def; }
@@ -86,6 +87,7 @@ namespace full_like_ { extern const OpDef def; }
 namespace gather_ { extern const OpDef def; }
 namespace gather_nd_ { extern const OpDef def; }
 namespace gelu_ { extern const OpDef def; }
+namespace gelu_gradient_ { extern const OpDef def; }
 namespace global_norm_ { extern const OpDef def; }
 namespace glu_ { extern const OpDef def; }
 namespace greater_ { extern const OpDef def; }
@@ -280,6 +282,7 @@ std::span<const OpDef* const> builtin_ops() {
       &cosh_::def,
       &count_nonzero_::def,
       &cross_entropy_::def,
+      &cross_entropy_gradient_::def,
       &cross_entropy_loss_::def,
       &cumsum_::def,
       &cumulative_max_::def,
@@ -310,6 +313,7 @@ std::span<const OpDef* const> builtin_ops() {
       &gather_::def,
       &gather_nd_::def,
       &gelu_::def,
+      &gelu_gradient_::def,
       &global_norm_::def,
       &glu_::def,
       &greater_::def,
@@ -448,7 +452,7 @@ std::span<const OpDef* const> builtin_ops() {
       &where_::def,
       &windows_::def,
       nullptr};
-  return {kOps, 221};
+  return {kOps, 223};
 }
 
 }  // namespace oarlock::op

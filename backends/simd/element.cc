@@ -158,6 +158,13 @@ oar_status_t run_gelu(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar
   other.user = &kTanh;
   return run_elements<1>(pack, &other, frame);
 }
+oar_status_t run_gelu_gradient(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_frame_t* frame) {
+  static constexpr Element kTanh = {kGeluTanhGradient, 0};
+  if (!by_tanh(*frame->call)) return run_elements<2>(pack, decl, frame);
+  oar_kernel_decl_t other = *decl;
+  other.user = &kTanh;
+  return run_elements<2>(pack, &other, frame);
+}
 oar_status_t check_gelu(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_call_t* call,
                         oar_verdict_t* out_verdict) {
   const oar_status_t status = check_plain(pack, decl, call, out_verdict);
@@ -207,13 +214,46 @@ constexpr uint64_t kLogic[] = {kBool};
 constexpr uint64_t kCastTypes[] = {kAll};
 
 constexpr Element kElements[] = {
-    {kAdd, 0},        {kSubtract, 0},     {kMultiply, 0},   {kDivide, 0},       {kMaximum, 0},   {kNegative, 0},
-    {kRelu, 0},       {kEqual, 0},        {kLess, 0},       {kExp, 0},          {kLog, 0},       {kSqrt, 0},
-    {kTanh, 0},       {kErf, 0},          {kWhere, 1},      {kReluGradient, 0}, {kMinimum, 0},   {kAbs, 0},
-    {kSquare, 0},     {kCube, 0},         {kReciprocal, 0}, {kRsqrt, 0},        {kClip, 0},      {kNotEqual, 0},
-    {kGreater, 0},    {kGreaterEqual, 0}, {kLessEqual, 0},  {kLogicalAnd, 0},   {kLogicalOr, 0}, {kLogicalXor, 0},
-    {kLogicalNot, 0}, {kSigmoid, 0},      {kSilu, 0},       {kGelu, 0},         {kGeluTanh, 0},  {kSin, 0},
-    {kCos, 0},        {kPower, 0},
+    {kAdd, 0},
+    {kSubtract, 0},
+    {kMultiply, 0},
+    {kDivide, 0},
+    {kMaximum, 0},
+    {kNegative, 0},
+    {kRelu, 0},
+    {kEqual, 0},
+    {kLess, 0},
+    {kExp, 0},
+    {kLog, 0},
+    {kSqrt, 0},
+    {kTanh, 0},
+    {kErf, 0},
+    {kWhere, 1},
+    {kReluGradient, 0},
+    {kMinimum, 0},
+    {kAbs, 0},
+    {kSquare, 0},
+    {kCube, 0},
+    {kReciprocal, 0},
+    {kRsqrt, 0},
+    {kClip, 0},
+    {kNotEqual, 0},
+    {kGreater, 0},
+    {kGreaterEqual, 0},
+    {kLessEqual, 0},
+    {kLogicalAnd, 0},
+    {kLogicalOr, 0},
+    {kLogicalXor, 0},
+    {kLogicalNot, 0},
+    {kSigmoid, 0},
+    {kSilu, 0},
+    {kGelu, 0},
+    {kGeluTanh, 0},
+    {kGeluGradient, 0},
+    {kGeluTanhGradient, 0},
+    {kSin, 0},
+    {kCos, 0},
+    {kPower, 0},
 };
 
 constexpr oar_kernel_decl_t kDecls[] = {
@@ -251,6 +291,7 @@ constexpr oar_kernel_decl_t kDecls[] = {
     declare("sigmoid", kFloats, run_elements<1>, &kElements[kSigmoid], kInplace0),
     declare("silu", kFloats, run_elements<1>, &kElements[kSilu], kInplace0),
     declare("gelu", kFloats, run_gelu, &kElements[kGelu], kInplace0, check_gelu),
+    declare("gelu_gradient", kFloats, run_gelu_gradient, &kElements[kGeluGradient], kInplace0, check_gelu),
     declare("sin", kFloats, run_elements<1>, &kElements[kSin], kInplace0),
     declare("cos", kFloats, run_elements<1>, &kElements[kCos], kInplace0),
     declare("accumulate", kArithmetic, run_accumulate, nullptr),

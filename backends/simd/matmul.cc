@@ -21,18 +21,26 @@ HWY_INLINE void corner(const MatmulBlock& block, const T* a, const T* b, T* out,
   using V = hn::Vec<decltype(d)>;
   const int64_t lanes = hn::Lanes(d);
   V sum[Rows][Vectors];
-  for (int r = 0; r < Rows; ++r)
+  OARLOCK_SIMD_UNROLL
+  for (int r = 0; r < Rows; ++r) {
+    OARLOCK_SIMD_UNROLL
     for (int v = 0; v < Vectors; ++v) sum[r][v] = hn::Zero(d);
+  }
   for (int64_t k = 0; k < block.k; ++k, a += block.a_col, b += block.b_row) {
     V x[Vectors];
+    OARLOCK_SIMD_UNROLL
     for (int v = 0; v < Vectors; ++v)
       x[v] = Partial && v == Vectors - 1 ? load_part(d, b + v * lanes, left) : hn::LoadU(d, b + v * lanes);
+    OARLOCK_SIMD_UNROLL
     for (int r = 0; r < Rows; ++r) {
       const V y = hn::Set(d, a[r * block.a_row]);
+      OARLOCK_SIMD_UNROLL
       for (int v = 0; v < Vectors; ++v) sum[r][v] = hn::MulAdd(y, x[v], sum[r][v]);
     }
   }
+  OARLOCK_SIMD_UNROLL
   for (int r = 0; r < Rows; ++r) {
+    OARLOCK_SIMD_UNROLL
     for (int v = 0; v < Vectors; ++v) {
       T* to = out + r * block.out_row + v * lanes;
       if (Partial && v == Vectors - 1) {

@@ -1,4 +1,4 @@
-// copy, assign (any strides on either side) and full.
+// copy, assign (any strides on either side), full and pad.
 #include <algorithm>
 
 #include "loop.h"
@@ -130,11 +130,9 @@ void fill_body(void* context, int64_t begin, int64_t end) {
   }
 }
 
-// Attributes: shape (dims), value (real), dtype.
-oar_status_t run_full(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_frame_t* frame) {
-  const oar_view_t& out = *frame->outputs[0];
-  Fill f = {out.data, size_of(out.dtype), 0};
-  oar_kit_store(&f.value, out.dtype, 0, kit::attr_float(*frame->call, 1));
+// value: the bits of one element.
+oar_status_t fill(oar_pack_t* pack, const oar_view_t& out, uint64_t value) {
+  Fill f = {out.data, size_of(out.dtype), value};
   if (is_dense(out)) {
     parallel(pack, count_of(out), kParallelElements, fill_body, &f);
     return OAR_OK;
@@ -147,6 +145,36 @@ oar_status_t run_full(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_fram
   return loop_run(pack, tile, out, inputs, 1, Halves::as_bits);
 }
 
+// Attributes: shape (dims), value (real), dtype.
+oar_status_t run_full(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_frame_t* frame) {
+  const oar_view_t& out = *frame->outputs[0];
+  uint64_t value = 0;
+  oar_kit_store(&value, out.dtype, 0, kit::attr_float(*frame->call, 1));
+  return fill(pack, out, value);
+}
+
+// Attributes: before, after, between (one for all axes, or one each), value.
+oar_status_t run_pad(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_frame_t* frame) {
+  const oar_view_t &x = *frame->inputs[0], &out = *frame->outputs[0];
+  const auto before = kit::attr_ints(*frame->call, 0), between = kit::attr_ints(*frame->call, 2);
+  uint64_t value = 0;
+  oar_kit_store(&value, out.dtype, 0, kit::attr_float(*frame->call, 3));
+  const oar_status_t status = fill(pack, out, value);
+  if (status != OAR_OK) return status;
+  int64_t strides[kMaxRank], at = 0;
+  oar_view_t inner = out;
+  inner.shape = x.shape;
+  inner.strides = strides;
+  for (int d = 0; d < x.n_dims; ++d) {
+    if (x.shape[d] == 0) return OAR_OK;
+    const size_t i = static_cast<size_t>(d);
+    at += before[i] * out.strides[d];
+    strides[d] = out.strides[d] * (1 + (between.empty() ? 0 : between[between.size() == 1 ? 0 : i]));
+  }
+  inner.data = static_cast<char*>(out.data) + at * size_of(out.dtype);
+  return copy(pack, frame->inputs, inner);
+}
+
 constexpr uint64_t kBits[] = {kAll | OAR_BIT(OAR_DTYPE_C64) | OAR_BIT(OAR_DTYPE_F8_E4M3) | OAR_BIT(OAR_DTYPE_F8_E5M2) |
                               OAR_BIT(OAR_DTYPE_F8_E4M3_UZ) | OAR_BIT(OAR_DTYPE_F8_E5M2_UZ) |
                               OAR_BIT(OAR_DTYPE_F8_E8M0)};
@@ -155,6 +183,7 @@ constexpr oar_kernel_decl_t kDecls[] = {
     declare("copy", kBits, run_copy, nullptr),
     declare("assign", kBits, run_assign, nullptr),
     declare("full", kTypes, run_full, nullptr),
+    declare("pad", kTypes, run_pad, nullptr),
 };
 
 }  // namespace

@@ -71,11 +71,15 @@ enum ElementOp : int {
   kSilu,
   kGelu,
   kGeluTanh,
+  kGeluGradient,
+  kGeluTanhGradient,
   kSin,
   kCos,
   kPower,
   kElementOps
 };
+
+constexpr int64_t kColumns = 512;  // at most, that a reduction takes side by side
 
 // One accumulator of a reduction: the field that the dtype accumulates in.
 union Acc {
@@ -99,6 +103,14 @@ struct RowKernels {
   void (*softmax)(const float* x, float* out, int64_t n);
   void (*log_softmax)(const float* x, float* out, int64_t n);
   float (*log_sum_exp)(const float* x, int64_t n);
+};
+
+// Rows of attention's scores, dense f32.
+struct AttentionKernels {
+  // softmax(row * scale) in place; returns the logarithm of the sum of exponentials, -infinity where all are 0.
+  float (*weights)(float* row, int64_t n, float scale);
+  // row becomes p = exp(row * scale - log_sum), and dp the scores' gradient p * (dp - along) * scale.
+  void (*gradient)(float* row, float* dp, int64_t n, float scale, float log_sum, float along);
 };
 
 // out = (accumulate ? out : 0) + a b for one block: m x k times k x n. b and out are dense along n.
@@ -149,6 +161,8 @@ struct Kernels {
   Tile cast[kDtypes][kDtypes] = {};
   Reducer reduce[kReduceOps][kDtypes] = {};
   RowKernels rows = {};
+  AttentionKernels attention = {};
+  void (*scaled_exp)(const float* x, float* out, int64_t n, float by) = nullptr;  // out = exp(x) * by
   void (*matmul_f32)(const MatmulBlock& block) = nullptr;
   void (*matmul_f64)(const MatmulBlock& block) = nullptr;
   void (*sgd_f32)(const SgdStep& step, int64_t n) = nullptr;
@@ -170,6 +184,8 @@ void pool_fill(Kernels* out);
 void optimise_fill(Kernels* out);
 void activation_fill(Kernels* out);
 void layer_norm_fill(Kernels* out);
+void attention_fill(Kernels* out);
+void loss_fill(Kernels* out);
 
 using Run = oar_status_t (*)(oar_pack_t*, const oar_kernel_decl_t*, const oar_frame_t*);
 using Check = oar_status_t (*)(oar_pack_t*, const oar_kernel_decl_t*, const oar_call_t*, oar_verdict_t*);
@@ -189,6 +205,9 @@ Declarations pool_declarations();
 Declarations optimise_declarations();
 Declarations argmax_declarations();
 Declarations layer_norm_declarations();
+Declarations attention_declarations();
+Declarations index_declarations();
+Declarations loss_declarations();
 
 // Refuses what no kernel here takes: an epilogue, an opaque layout, too many dimensions.
 oar_status_t check_plain(oar_pack_t*, const oar_kernel_decl_t*, const oar_call_t* call, oar_verdict_t* out_verdict);

@@ -41,9 +41,9 @@ oar_status_t pack_open(const oar_host_t* host, const oar_device_ref_t* device, c
   return kit::guard(host, [&] {
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
     auto* pack = new oar_pack{host, {}};
-    for (auto* fill :
-         {arithmetic_fill, integer_fill, transcendental_fill, select_fill, cast_fill, reduce_fill, softmax_fill,
-          matmul_fill, update_fill, pool_fill, optimise_fill, activation_fill, layer_norm_fill})
+    for (auto* fill : {arithmetic_fill, integer_fill, transcendental_fill, select_fill, cast_fill, reduce_fill,
+                       softmax_fill, matmul_fill, update_fill, pool_fill, optimise_fill, activation_fill,
+                       layer_norm_fill, attention_fill, loss_fill})
       fill(&pack->kernels);
     *out_pack = pack;
   });
@@ -57,7 +57,8 @@ const std::vector<const oar_kernel_decl_t*>& all_declarations() {
     for (const Declarations& family :
          {element_declarations(), move_declarations(), reduce_declarations(), softmax_declarations(),
           matmul_declarations(), update_declarations(), pool_declarations(), optimise_declarations(),
-          argmax_declarations(), layer_norm_declarations()})
+          argmax_declarations(), layer_norm_declarations(), attention_declarations(), index_declarations(),
+          loss_declarations()})
       for (size_t i = 0; i < family.count; ++i) list.push_back(&family.decls[i]);
     uint32_t n = 0;  // and those of files that list themselves
     const oar_kernel_decl_t* const* listed = oar_kit_listed(&n);

@@ -41,7 +41,7 @@ struct MaxReal {
 };
 
 template <class T, class F>
-double lanes_join(hn::ScalableTag<T> d, hn::Vec<hn::ScalableTag<T>> v) {
+HWY_INLINE double lanes_join(hn::ScalableTag<T> d, hn::Vec<hn::ScalableTag<T>> v) {
   HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)];
   hn::Store(v, d, lanes);
   double total = lanes[0];
@@ -80,44 +80,34 @@ void row_real(const void* px, int64_t n, Acc* acc) {
   acc->real = total;
 }
 
+// Rows are read in the order they lie, four at a time: a column at a time would touch a page for every element.
 template <class T, class F>
 void columns_real(const void* px, int64_t row_stride, int64_t rows, int64_t width, Acc* acc) {
   const hn::ScalableTag<T> d;
-  const int64_t lanes = hn::Lanes(d);
+  const int64_t lanes = hn::Lanes(d), whole = width / lanes * lanes;
   const T* x = static_cast<const T*>(px);
-  HWY_ALIGN T part[4 * HWY_MAX_BYTES / sizeof(T)];
+  HWY_ALIGN T part[kColumns + HWY_MAX_BYTES / sizeof(T)];
   for (int64_t row = 0; row < rows; row += kSteps) {
     const int64_t steps = std::min(rows - row, kSteps);
-    const T* block = x + row * row_stride;
-    int64_t c = 0;
-    for (; c + 4 * lanes <= width; c += 4 * lanes) {
-      const T* p = block + c;
-      auto s0 = hn::LoadU(d, p), s1 = hn::LoadU(d, p + lanes);
-      auto s2 = hn::LoadU(d, p + 2 * lanes), s3 = hn::LoadU(d, p + 3 * lanes);
-      for (int64_t i = 1; i < steps; ++i) {
-        p += row_stride;
-        s0 = F::join(s0, hn::LoadU(d, p));
-        s1 = F::join(s1, hn::LoadU(d, p + lanes));
-        s2 = F::join(s2, hn::LoadU(d, p + 2 * lanes));
-        s3 = F::join(s3, hn::LoadU(d, p + 3 * lanes));
+    const T* p = x + row * row_stride;
+    std::copy_n(p, width, part);
+    p += row_stride;
+    int64_t i = 1;
+    for (; i + 4 <= steps; i += 4, p += 4 * row_stride) {
+      for (int64_t c = 0; c < whole; c += lanes) {
+        const auto near = F::join(hn::LoadU(d, p + c), hn::LoadU(d, p + row_stride + c));
+        const auto far = F::join(hn::LoadU(d, p + 2 * row_stride + c), hn::LoadU(d, p + 3 * row_stride + c));
+        hn::Store(F::join(hn::Load(d, part + c), F::join(near, far)), d, part + c);
       }
-      hn::Store(s0, d, part);
-      hn::Store(s1, d, part + lanes);
-      hn::Store(s2, d, part + 2 * lanes);
-      hn::Store(s3, d, part + 3 * lanes);
-      for (int64_t i = 0; i < 4 * lanes; ++i) acc[c + i].real = F::join_scalar(acc[c + i].real, part[i]);
+      for (int64_t c = whole; c < width; ++c)
+        for (int64_t r = 0; r < 4; ++r) part[c] = static_cast<T>(F::join_scalar(part[c], p[r * row_stride + c]));
     }
-    for (; c < width; c += lanes) {
-      const int64_t left = std::min(lanes, width - c);
-      const T* p = block + c;
-      hn::Vec<decltype(d)> s = left == lanes ? hn::LoadU(d, p) : load_part(d, p, left);
-      for (int64_t i = 1; i < steps; ++i) {
-        p += row_stride;
-        s = F::join(s, left == lanes ? hn::LoadU(d, p) : load_part(d, p, left));
-      }
-      hn::Store(s, d, part);
-      for (int64_t i = 0; i < left; ++i) acc[c + i].real = F::join_scalar(acc[c + i].real, part[i]);
+    for (; i < steps; ++i, p += row_stride) {
+      for (int64_t c = 0; c < whole; c += lanes)
+        hn::Store(F::join(hn::Load(d, part + c), hn::LoadU(d, p + c)), d, part + c);
+      for (int64_t c = whole; c < width; ++c) part[c] = static_cast<T>(F::join_scalar(part[c], p[c]));
     }
+    for (int64_t c = 0; c < width; ++c) acc[c].real = F::join_scalar(acc[c].real, part[c]);
   }
 }
 

@@ -8,9 +8,9 @@
 namespace oarlock::simd {
 namespace {
 
-constexpr int64_t kWidth = 256;   // columns per unit of work
-constexpr int kChunks = 16;       // pieces of one unit, if there are few units
-constexpr int64_t kBuffer = 512;  // elements gathered at a time
+constexpr int64_t kWidth = kColumns;  // of one unit of work
+constexpr int kChunks = 16;           // pieces of one unit, if there are few units
+constexpr int64_t kBuffer = 512;      // elements gathered at a time
 
 struct Axes {
   int n = 0;

@@ -22,6 +22,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 #define OARLOCK_SIMD_LOOP _Pragma("GCC ivdep")
 #endif
 
+// A short loop over registers: -O2 alone leaves it a loop, and arrays of vectors in memory.
+#if defined(__clang__)
+#define OARLOCK_SIMD_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define OARLOCK_SIMD_UNROLL _Pragma("GCC unroll 8")
+#endif
+
 // The first n < Lanes(d) elements, the rest zero, without touching what lies behind them.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_part(D d, const T* from, size_t n) {

@@ -23,9 +23,24 @@ extern constinit const OpDef def = define({
 #define EIGEN_DONT_PARALLELIZE  // one thread: the same sum in the same order on every machine
 #include <Eigen/Core>
 namespace oarlock::op::matmul_ {
+// [..., M, N] as [... * M, N].
+static Tensor one_matrix(const Tensor& x) {
+  if (x.rank() == 2) return x;
+  const Shape& s = x.shape();
+  Dim rows = 1;
+  for (int i = 0; i + 1 < s.rank; ++i) rows = rows * s[i];
+  return reshape(x, {rows, s[s.rank - 1]});
+}
 static void gradient(GradientCall& c) {  // summed over broadcast axes by the core, which knows "..."
   if (c.wants(0)) c.set(0, matmul(c.dout(0), matrix_transpose(c.in(1))));
-  if (c.wants(1)) c.set(1, matmul(matrix_transpose(c.in(0)), c.dout(0)));
+  if (!c.wants(1)) return;
+  const Tensor& b = c.in(1);
+  if (b.rank() > 2) return c.set(1, matmul(matrix_transpose(c.in(0)), c.dout(0)));
+  // One matrix for all batches: one product sums over them, where a product each would have to be added up. It is made
+  // the way b lies, so that the gradient of a weight given as its transpose lies as the weight does.
+  Tensor a = one_matrix(c.in(0)), d = one_matrix(c.dout(0));
+  if (b.is_contiguous()) c.set(1, matmul(matrix_transpose(a), d));
+  else c.set(1, matrix_transpose(matmul(matrix_transpose(d), a)));
 }
 
 // Eigen would keep a float sum in float; the reference sums in double and rounds once.

@@ -27,13 +27,10 @@ extern constinit const OpDef def = define({
 namespace oarlock::op::cross_entropy_ {
 static void gradient(GradientCall& c) {
   const Tensor& lp = c.out(1);
-  Tensor p = exp(lp), d;
-  if (c.dout(0)) {
-    Tensor target = one_hot(c.in(1), lp.shape()[lp.rank() - 1], lp.dtype());
-    d = multiply(subtract(p, target), unsqueeze(c.dout(0), {-1}));
-  }
+  Tensor d;
+  if (c.dout(0)) d = cross_entropy_gradient(c.dout(0), lp, c.in(1));
   if (c.dout(1)) {  // higher orders read the hidden output too
-    Tensor through = subtract(c.dout(1), multiply(p, sum(c.dout(1), {-1}, true)));
+    Tensor through = subtract(c.dout(1), multiply(exp(lp), sum(c.dout(1), {-1}, true)));
     d = d ? add(d, through) : through;
   }
   c.set(0, d);

@@ -27,27 +27,12 @@ extern constinit const OpDef def = define({
 namespace oarlock::op::gelu_ {
 static constexpr double kScale = 0.7978845608028654, kCube = 0.044715;  // sqrt(2 / pi)
 static constexpr double kRootHalf = 0.7071067811865476;
-static constexpr double kDensity = 0.3989422804014327;  // 1 / sqrt(2 * pi)
 // tanh is 1 long before 30, and a cube of more might overflow.
 static Tensor clamped(const Tensor& x) { return minimum(maximum(x, number(-30, x)), number(30, x)); }
 static Tensor curve(const Tensor& x, const Tensor& square) {
   return tanh(multiply(x, add(number(kScale, x), multiply(square, number(kCube * kScale, x)))));
 }
-static void gradient(GradientCall& c) {
-  const Tensor& d = c.dout(0);
-  Tensor x = c.in(0), half = number(0.5, x), one = number(1, x), slope;
-  if (c.attrs.text(0) == "tanh") {
-    x = clamped(x);
-    Tensor square = multiply(x, x), t = curve(x, square);
-    Tensor inner = add(number(kScale, x), multiply(square, number(3 * kCube * kScale, x)));
-    slope = add(add(one, t), multiply(multiply(x, inner), subtract(one, multiply(t, t))));
-    slope = multiply(slope, half);
-  } else {
-    Tensor density = multiply(exp(multiply(multiply(x, x), number(-0.5, x))), number(kDensity, x));
-    slope = add(multiply(add(one, erf(multiply(x, number(kRootHalf, x)))), half), multiply(x, density));
-  }
-  c.set(0, multiply(d, slope));
-}
+static void gradient(GradientCall& c) { c.set(0, gelu_gradient(c.dout(0), c.in(0), c.attrs.text(0))); }
 static void decompose(RuleCall& c) {
   const Tensor& x = c.in(0);
   Tensor gate;

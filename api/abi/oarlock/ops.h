@@ -590,6 +590,14 @@ OAR_EXPORT oar_status_t OAR_CALL oar_count_nonzero(oar_tensor_t* x, const oar_co
 OAR_EXPORT oar_status_t OAR_CALL oar_cross_entropy(oar_tensor_t* logits, oar_tensor_t* labels,
     oar_tensor_t** out_out);
 
+/* The gradient of cross_entropy with respect to its logits: (softmax - one_hot(labels)) * dy, from the logarithms
+ *   of softmax. A label outside 0..C-1 takes nothing off.
+ * dy [*B], log_probabilities [*B, C], labels I[*B] (constant, values 0..C-1) -> dlogits [*B, C]
+ * T: floats
+ * I: integers */
+OAR_EXPORT oar_status_t OAR_CALL oar_cross_entropy_gradient(oar_tensor_t* dy, oar_tensor_t* log_probabilities,
+    oar_tensor_t* labels, oar_tensor_t** out_dlogits);
+
 /* cross_entropy with its classes along axis, with weights of classes, smoothed labels, and labels to ignore.
  *   label_smoothing s takes (1 - s) of the loss of the label and s of the mean of the losses of all classes. The
  *   mean is over the weights of the labels that count; without any, NaN.
@@ -858,6 +866,17 @@ typedef struct oar_gelu_options {
 } oar_gelu_options_t;
 #define OAR_GELU_OPTIONS_INIT { sizeof(oar_gelu_options_t), OAR_STR("none") }
 OAR_EXPORT oar_status_t OAR_CALL oar_gelu(oar_tensor_t* x, const oar_gelu_options_t* options, oar_tensor_t** out_out);
+
+/* The gradient of gelu by its operand: dy times gelu's slope at x. approximate as gelu's.
+ * dy [...], x [...] -> dx [...]
+ * T: floats */
+typedef struct oar_gelu_gradient_options {
+  uint32_t struct_size;
+  oar_str_t approximate;                 /* one of none, tanh; default none */
+} oar_gelu_gradient_options_t;
+#define OAR_GELU_GRADIENT_OPTIONS_INIT { sizeof(oar_gelu_gradient_options_t), OAR_STR("none") }
+OAR_EXPORT oar_status_t OAR_CALL oar_gelu_gradient(oar_tensor_t* dy, oar_tensor_t* x,
+    const oar_gelu_gradient_options_t* options, oar_tensor_t** out_dx);
 
 /* The euclidean norm of all elements of all operands together; f16 and bf16 are summed as f32. What clipping
  *   gradients needs.

@@ -473,6 +473,13 @@ oar_status_t OAR_CALL oar_cross_entropy(oar_tensor_t* logits, oar_tensor_t* labe
   return call(op::id::cross_entropy, in, 2, nullptr, 0, out, 1);
 }
 
+oar_status_t OAR_CALL oar_cross_entropy_gradient(oar_tensor_t* dy, oar_tensor_t* log_probabilities,
+    oar_tensor_t* labels, oar_tensor_t** out_dlogits) {
+  oar_tensor_t* const in[] = {dy, log_probabilities, labels};
+  oar_tensor_t** const out[] = {out_dlogits};
+  return call(op::id::cross_entropy_gradient, in, 3, nullptr, 0, out, 1);
+}
+
 oar_status_t OAR_CALL oar_cross_entropy_loss(oar_tensor_t* logits, oar_tensor_t* labels,
     oar_tensor_t* weight, const oar_cross_entropy_loss_options_t* options, oar_tensor_t** out_out) {
   oar_cross_entropy_loss_options_t o = OAR_CROSS_ENTROPY_LOSS_OPTIONS_INIT;
@@ -706,6 +713,16 @@ oar_status_t OAR_CALL oar_gelu(oar_tensor_t* x, const oar_gelu_options_t* option
   const oar_attr_t attrs[] = {c::text(o.approximate)};
   oar_tensor_t** const out[] = {out_out};
   return call(op::id::gelu, in, 1, attrs, 1, out, 1);
+}
+
+oar_status_t OAR_CALL oar_gelu_gradient(oar_tensor_t* dy, oar_tensor_t* x,
+    const oar_gelu_gradient_options_t* options, oar_tensor_t** out_dx) {
+  oar_gelu_gradient_options_t o = OAR_GELU_GRADIENT_OPTIONS_INIT;
+  if (options) read_options(options, o);
+  oar_tensor_t* const in[] = {dy, x};
+  const oar_attr_t attrs[] = {c::text(o.approximate)};
+  oar_tensor_t** const out[] = {out_dx};
+  return call(op::id::gelu_gradient, in, 2, attrs, 1, out, 1);
 }
 
 oar_status_t OAR_CALL oar_global_norm(oar_tensor_t* const* xs, size_t n_xs, oar_tensor_t** out_out) {

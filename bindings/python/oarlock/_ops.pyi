@@ -836,6 +836,21 @@ def cross_entropy(logits: TensorLike, labels: TensorLike) -> Tensor:
     0.6931
     """
 
+def cross_entropy_gradient(dy: TensorLike, log_probabilities: TensorLike, labels: TensorLike) -> Tensor:
+    r"""
+    The gradient of cross_entropy with respect to its logits: (softmax - one_hot(labels)) * dy, from the logarithms of softmax. A label outside 0..C-1 takes nothing off.
+
+    dy [*B]
+    log_probabilities [*B, C]
+    labels I[*B] (constant, values 0..C-1)
+    -> dlogits [*B, C]
+    T: floats
+    I: integers
+    Source: ONNX operator set 13, SoftmaxCrossEntropyLoss
+
+    >>> out = oarlock.cross_entropy_gradient(oarlock.ones((4,)), oarlock.ones((4, 3)), oarlock.zeros((4,), dtype='int64'))
+    """
+
 def cross_entropy_loss(logits: TensorLike, labels: TensorLike, weight: TensorLike | None = None, axis: int = -1, ignore_index: int = -100, label_smoothing: float = 0.0, reduction: Literal['mean', 'none', 'sum'] = 'mean') -> Tensor:
     r"""
     cross_entropy with its classes along axis, with weights of classes, smoothed labels, and labels to ignore. label_smoothing s takes (1 - s) of the loss of the label and s of the mean of the losses of all classes. The mean is over the weights of the labels that count; without any, NaN.
@@ -1221,6 +1236,20 @@ def gelu(x: TensorLike, approximate: Literal['none', 'tanh'] = 'none') -> Tensor
     Source: Hendrycks and Gimpel 2016, Gaussian error linear units; ONNX operator set 20, Gelu
 
     >>> out = oarlock.gelu(oarlock.ones((2, 3)))
+    """
+
+def gelu_gradient(dy: TensorLike, x: TensorLike, approximate: Literal['none', 'tanh'] = 'none') -> Tensor:
+    r"""
+    The gradient of gelu by its operand: dy times gelu's slope at x. approximate as gelu's.
+
+    dy [...]
+    x [...]
+    approximate: one of none, tanh; default none
+    -> dx [...]
+    T: floats
+    Source: Hendrycks and Gimpel 2016, Gaussian error linear units
+
+    >>> out = oarlock.gelu_gradient(oarlock.ones((2, 3)), oarlock.ones((2, 3)))
     """
 
 def global_norm(xs: Sequence[TensorLike]) -> Tensor:

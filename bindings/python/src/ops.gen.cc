@@ -1069,6 +1069,25 @@ PyObject* method_cross_entropy(PyObject* self, PyObject* const* args, Py_ssize_t
   return invoke(f_cross_entropy, self, args, n, names);
 }
 
+const Parameter parameters_cross_entropy_gradient[] = {
+    {"dy", Kind::tensor, true, 0, DType::none},
+    {"log_probabilities", Kind::tensor, true, 0, DType::none},
+    {"labels", Kind::tensor, true, 1, DType::none}};
+void run_cross_entropy_gradient(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  const Tensor& p2 = a.tensor(2);
+  a.begin();
+  a.give(oarlock::cross_entropy_gradient(p0, p1, p2));
+}
+const Function f_cross_entropy_gradient{"cross_entropy_gradient", parameters_cross_entropy_gradient, 3, run_cross_entropy_gradient, nullptr, 1, nullptr};
+PyObject* call_cross_entropy_gradient(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_cross_entropy_gradient, nullptr, args, n, names);
+}
+PyObject* method_cross_entropy_gradient(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_cross_entropy_gradient, self, args, n, names);
+}
+
 const Parameter parameters_cross_entropy_loss[] = {
     {"logits", Kind::tensor, true, 0, DType::none},
     {"labels", Kind::tensor, true, 1, DType::none},
@@ -1591,6 +1610,25 @@ PyObject* call_gelu(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* na
 }
 PyObject* method_gelu(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return invoke(f_gelu, self, args, n, names);
+}
+
+const Parameter parameters_gelu_gradient[] = {
+    {"dy", Kind::tensor, true, 0, DType::none},
+    {"x", Kind::tensor, true, 0, DType::none},
+    {"approximate", Kind::text, false}};
+void run_gelu_gradient(Arguments& a) {
+  const Tensor& p0 = a.tensor(0);
+  const Tensor& p1 = a.tensor(1);
+  std::string_view p2 = a.text(2, "none");
+  a.begin();
+  a.give(oarlock::gelu_gradient(p0, p1, p2));
+}
+const Function f_gelu_gradient{"gelu_gradient", parameters_gelu_gradient, 3, run_gelu_gradient, nullptr, 1, nullptr};
+PyObject* call_gelu_gradient(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_gelu_gradient, nullptr, args, n, names);
+}
+PyObject* method_gelu_gradient(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return invoke(f_gelu_gradient, self, args, n, names);
 }
 
 const Parameter parameters_global_norm[] = {
@@ -4917,6 +4955,22 @@ PyMethodDef op_functions[] = {
      ">>> round(oarlock.cross_entropy(oarlock.tensor([[0.0, 0.0]]), oarlock.tensor([1])).item(), 4)\n"
      "0.6931\n"
      "\n"},
+    {"cross_entropy_gradient", as_function(call_cross_entropy_gradient), kFlags,
+     "cross_entropy_gradient(dy, log_probabilities, labels)\n"
+     "--\n"
+     "\n"
+     "The gradient of cross_entropy with respect to its logits: (softmax - one_hot(labels)) * dy, from the logarithms of softmax. A label outside 0..C-1 takes nothing off.\n"
+     "\n"
+     "dy [*B]\n"
+     "log_probabilities [*B, C]\n"
+     "labels I[*B] (constant, values 0..C-1)\n"
+     "-> dlogits [*B, C]\n"
+     "T: floats\n"
+     "I: integers\n"
+     "Source: ONNX operator set 13, SoftmaxCrossEntropyLoss\n"
+     "\n"
+     ">>> out = oarlock.cross_entropy_gradient(oarlock.ones((4,)), oarlock.ones((4, 3)), oarlock.zeros((4,), dtype='int64'))\n"
+     "\n"},
     {"cross_entropy_loss", as_function(call_cross_entropy_loss), kFlags,
      "cross_entropy_loss(logits, labels, weight=None, axis=-1, ignore_index=-100, label_smoothing=0.0, reduction='mean')\n"
      "--\n"
@@ -5331,6 +5385,21 @@ PyMethodDef op_functions[] = {
      "Source: Hendrycks and Gimpel 2016, Gaussian error linear units; ONNX operator set 20, Gelu\n"
      "\n"
      ">>> out = oarlock.gelu(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"gelu_gradient", as_function(call_gelu_gradient), kFlags,
+     "gelu_gradient(dy, x, approximate='none')\n"
+     "--\n"
+     "\n"
+     "The gradient of gelu by its operand: dy times gelu's slope at x. approximate as gelu's.\n"
+     "\n"
+     "dy [...]\n"
+     "x [...]\n"
+     "approximate: one of none, tanh; default none\n"
+     "-> dx [...]\n"
+     "T: floats\n"
+     "Source: Hendrycks and Gimpel 2016, Gaussian error linear units\n"
+     "\n"
+     ">>> out = oarlock.gelu_gradient(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
      "\n"},
     {"global_norm", as_function(call_global_norm), kFlags,
      "global_norm(xs)\n"
@@ -8089,6 +8158,22 @@ PyMethodDef op_methods[] = {
      ">>> round(oarlock.cross_entropy(oarlock.tensor([[0.0, 0.0]]), oarlock.tensor([1])).item(), 4)\n"
      "0.6931\n"
      "\n"},
+    {"cross_entropy_gradient", as_function(method_cross_entropy_gradient), kFlags,
+     "cross_entropy_gradient(self, log_probabilities, labels)\n"
+     "--\n"
+     "\n"
+     "The gradient of cross_entropy with respect to its logits: (softmax - one_hot(labels)) * dy, from the logarithms of softmax. A label outside 0..C-1 takes nothing off.\n"
+     "\n"
+     "dy [*B]\n"
+     "log_probabilities [*B, C]\n"
+     "labels I[*B] (constant, values 0..C-1)\n"
+     "-> dlogits [*B, C]\n"
+     "T: floats\n"
+     "I: integers\n"
+     "Source: ONNX operator set 13, SoftmaxCrossEntropyLoss\n"
+     "\n"
+     ">>> out = oarlock.cross_entropy_gradient(oarlock.ones((4,)), oarlock.ones((4, 3)), oarlock.zeros((4,), dtype='int64'))\n"
+     "\n"},
     {"cross_entropy_loss", as_function(method_cross_entropy_loss), kFlags,
      "cross_entropy_loss(self, labels, weight=None, axis=-1, ignore_index=-100, label_smoothing=0.0, reduction='mean')\n"
      "--\n"
@@ -8489,6 +8574,21 @@ PyMethodDef op_methods[] = {
      "Source: Hendrycks and Gimpel 2016, Gaussian error linear units; ONNX operator set 20, Gelu\n"
      "\n"
      ">>> out = oarlock.gelu(oarlock.ones((2, 3)))\n"
+     "\n"},
+    {"gelu_gradient", as_function(method_gelu_gradient), kFlags,
+     "gelu_gradient(self, x, approximate='none')\n"
+     "--\n"
+     "\n"
+     "The gradient of gelu by its operand: dy times gelu's slope at x. approximate as gelu's.\n"
+     "\n"
+     "dy [...]\n"
+     "x [...]\n"
+     "approximate: one of none, tanh; default none\n"
+     "-> dx [...]\n"
+     "T: floats\n"
+     "Source: Hendrycks and Gimpel 2016, Gaussian error linear units\n"
+     "\n"
+     ">>> out = oarlock.gelu_gradient(oarlock.ones((2, 3)), oarlock.ones((2, 3)))\n"
      "\n"},
     {"glu", as_function(method_glu), kFlags,
      "glu(self, axis=-1)\n"
@@ -10409,6 +10509,7 @@ const Function* const all_functions[] = {
     &f_cosh,
     &f_count_nonzero,
     &f_cross_entropy,
+    &f_cross_entropy_gradient,
     &f_cross_entropy_loss,
     &f_cumsum,
     &f_cumulative_max,
@@ -10439,6 +10540,7 @@ const Function* const all_functions[] = {
     &f_gather,
     &f_gather_nd,
     &f_gelu,
+    &f_gelu_gradient,
     &f_global_norm,
     &f_glu,
     &f_greater,

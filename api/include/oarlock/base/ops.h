@@ -440,6 +440,13 @@ OAR_EXPORT Tensor count_nonzero(const Tensor& x, Integers axes = {}, bool keepdi
 // I: integers
 OAR_EXPORT Tensor cross_entropy(const Tensor& logits, const Tensor& labels);
 
+// The gradient of cross_entropy with respect to its logits: (softmax - one_hot(labels)) * dy, from the logarithms of
+//   softmax. A label outside 0..C-1 takes nothing off.
+// dy [*B], log_probabilities [*B, C], labels I[*B] (constant, values 0..C-1) -> dlogits [*B, C]
+// T: floats
+// I: integers
+OAR_EXPORT Tensor cross_entropy_gradient(const Tensor& dy, const Tensor& log_probabilities, const Tensor& labels);
+
 // cross_entropy with its classes along axis, with weights of classes, smoothed labels, and labels to ignore.
 //   label_smoothing s takes (1 - s) of the loss of the label and s of the mean of the losses of all classes. The mean
 //   is over the weights of the labels that count; without any, NaN.
@@ -638,6 +645,12 @@ OAR_EXPORT Tensor gather_nd(const Tensor& x, const Tensor& index);
 // T: floats
 // approximate: one of none, tanh; default none
 OAR_EXPORT Tensor gelu(const Tensor& x, std::string_view approximate = "none");
+
+// The gradient of gelu by its operand: dy times gelu's slope at x. approximate as gelu's.
+// dy [...], x [...] -> dx [...]
+// T: floats
+// approximate: one of none, tanh; default none
+OAR_EXPORT Tensor gelu_gradient(const Tensor& dy, const Tensor& x, std::string_view approximate = "none");
 
 // The euclidean norm of all elements of all operands together; f16 and bf16 are summed as f32. What clipping
 //   gradients needs.
