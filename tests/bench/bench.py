@@ -74,7 +74,7 @@ def row(program, figure):
 
 
 def table():
-    programs = sorted(p for p in PROGRAMS.glob("*_bench") if p.name != "torch_bench")
+    programs = sorted(p for p in PROGRAMS.glob("*_bench") if p.name not in ("torch_bench", "primitive_bench"))
     if not programs:
         raise SystemExit(f"bench: no program in {PROGRAMS}; run ci/dev build")
     rows = [row(p.name.removesuffix("_bench"), figure) for p in programs for figure in best(p)]
