@@ -16,9 +16,11 @@ constexpr Rule kRules[] = {kAdam, kAdamw, kRmsprop, kAdagrad};
 constexpr int states_of(Rule rule) { return rule == kAdagrad ? 1 : 3; }
 
 struct Job {
+  const Kernels* kernels;
+  uint32_t dtype;
   void (*kernel)(const OptimiserStep& step, int64_t n);
   OptimiserStep step;
-  int size;
+  int size, state_size;  // of p and g, and of the states
   bool gathers;
   // The axes in the order in which the parameter lies, widest first, and the gradient's strides along them.
   int n_dims = 0;
@@ -51,6 +53,31 @@ void gradient_gather(const Job& job, int64_t i, int64_t n, char* to) {
   }
 }
 
+// A parameter of f16 or bf16: in f32, rounded once at the end. Its states are of the same dtype or of f32.
+void half_step(const Job& job, const OptimiserStep& step, int64_t n) {
+  constexpr int64_t kWide = 512;
+  alignas(64) float wide[5][kWide];
+  const Tile widen = job.kernels->cast[job.dtype][OAR_DTYPE_F32], narrow = job.kernels->cast[OAR_DTYPE_F32][job.dtype];
+  void* const states[] = {step.p, step.a, step.b, step.c};
+  for (int64_t i = 0; i < n; i += kWide) {
+    const int64_t part = std::min(kWide, n - i);
+    OptimiserStep s = step;
+    void** const wides[] = {&s.p, &s.a, &s.b, &s.c};
+    for (int k = 0; k < 4; ++k) {
+      if (states[k] == nullptr) continue;
+      *wides[k] = wide[k];
+      if (k > 0 && job.state_size == 4) *wides[k] = static_cast<float*>(states[k]) + i;
+      else widen(static_cast<char*>(states[k]) + i * 2, nullptr, nullptr, wide[k], part);
+    }
+    widen(static_cast<const char*>(step.g) + i * 2, nullptr, nullptr, wide[4], part);
+    s.g = wide[4];
+    job.kernel(s, part);
+    for (int k = 0; k < 4; ++k)
+      if (states[k] != nullptr && (k == 0 || job.state_size == 2))
+        narrow(wide[k], nullptr, nullptr, static_cast<char*>(states[k]) + i * 2, part);
+  }
+}
+
 void job_body(void* context, int64_t begin, int64_t end) {
   const Job& job = *static_cast<const Job*>(context);
   alignas(64) char buffer[kBlock * 8];
@@ -58,15 +85,17 @@ void job_body(void* context, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; i += most) {
     const int64_t n = std::min(most, end - i);
     OptimiserStep s = job.step;
-    for (void** state : {&s.p, &s.a, &s.b, &s.c})
-      if (*state != nullptr) *state = static_cast<char*>(*state) + i * job.size;
+    s.p = static_cast<char*>(s.p) + i * job.size;
+    for (void** state : {&s.a, &s.b, &s.c})
+      if (*state != nullptr) *state = static_cast<char*>(*state) + i * job.state_size;
     if (job.gathers) {
       gradient_gather(job, i, n, buffer);
       s.g = buffer;
     } else {
       s.g = static_cast<const char*>(s.g) + i * job.size;
     }
-    job.kernel(s, n);
+    if (is_half(job.dtype)) half_step(job, s, n);
+    else job.kernel(s, n);
   }
 }
 
@@ -98,7 +127,11 @@ oar_status_t run(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_fram
   const int64_t n = count_of(p);
   if (n == 0) return OAR_OK;
   Job job;
-  job.size = size_of(p.dtype);
+  job.kernels = &pack->kernels;
+  job.dtype = p.dtype;
+  job.size = job.state_size = size_of(p.dtype);
+  for (int i = 0; i < states; ++i)
+    if (frame->inputs[2 + i] != nullptr) job.state_size = size_of(frame->inputs[2 + i]->dtype);
   OptimiserStep& s = job.step;
   s = {};
   s.p = p.data;
@@ -161,7 +194,8 @@ oar_status_t check(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_ca
     return oar_kit_refuse(out_verdict, OAR_REASON_LAYOUT, 0, "the parameter has gaps");
   for (int i = 1; i < 2 + states; ++i) {
     if (call->inputs[i] == nullptr) continue;
-    if (call->inputs[i]->dtype != p.dtype)
+    const bool wide = i > 1 && is_half(p.dtype) && call->inputs[i]->dtype == OAR_DTYPE_F32;
+    if (call->inputs[i]->dtype != p.dtype && !wide)
       return oar_kit_refuse(out_verdict, OAR_REASON_DTYPE, i, "the parameter has another dtype");
     for (uint32_t d = 0; i != 1 && d < p.n_dims; ++d)
       if (p.shape[d] > 1 && strides(*call->inputs[i])[d] != own[d])
@@ -170,7 +204,7 @@ oar_status_t check(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_ca
   return OAR_OK;
 }
 
-constexpr uint64_t kF = kF32 | kF64, kI64 = OAR_BIT(OAR_DTYPE_I64);
+constexpr uint64_t kF = kReal, kI64 = OAR_BIT(OAR_DTYPE_I64);
 constexpr uint64_t kAdamTypes[] = {kF, kF, kF, kF, kF, kF64, kI64};
 constexpr uint64_t kRmspropTypes[] = {kF, kF, kF, kF, kF, kF64};
 constexpr uint64_t kAdagradTypes[] = {kF, kF, kF, kF64};
