@@ -501,8 +501,8 @@ bool Generator::draw_values(Random& random, const Wishes& w, Draw& d) {
     o.bytes.assign(size_t(size_bytes(o.dtype, uint64_t(o.count()))), 0);
     bool hole = info.range == "not 0";           // of integers
     bool above_zero = info.range == "positive";  // of floats
-    bool natural = info.range == "not negative";
-    if (!info.range.empty() && !hole && !above_zero && !natural) {
+    bool natural = info.range == "not negative", unnatural = info.range == "not positive";
+    if (!info.range.empty() && !hole && !above_zero && !natural && !unnatural) {
       std::vector<std::pair<int64_t, int64_t>> ends;  // per column: a pack's name stands for its sizes, one a column
       size_t columns = o.shape.empty() ? 1 : size_t(std::max<int64_t>(o.shape.back(), 1));
       for (size_t k = 0; k < columns; ++k) {
@@ -546,6 +546,7 @@ bool Generator::draw_values(Random& random, const Wishes& w, Draw& d) {
       else x = double(random.between(set_of(o.dtype) & kSigned ? -9 : 0, 9));
       if (hole && x == 0 && !is_float(o.dtype)) x = 1;
       if (natural || above_zero) x = std::max(std::fabs(x), above_zero ? 0.01 : 0);
+      if (unnatural) x = -std::fabs(x);
       put_number(o.bytes.data(), o.dtype, k, x);
     }
     if (w.a_case) case_values(*w.a_case, info.name, o, random);

@@ -31,8 +31,10 @@ bool differs(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b)
   return false;
 }
 
-// One wrong element: the largest, so that no cancellation hides it.
-bool wrong_element(std::vector<HostTensor>& got, const std::vector<HostTensor>& want) {
+// One wrong element: the largest, so that no cancellation hides it. Where all elements are what is left of much larger
+// terms, it is wrong by a share of those.
+bool wrong_element(std::vector<HostTensor>& got, const Oracle& oracle) {
+  const std::vector<HostTensor>& want = oracle.want;
   for (size_t k = 0; k < got.size(); ++k) {
     HostTensor& t = got[k];
     if (t.dtype == DType::none || t.count() == 0) continue;
@@ -46,7 +48,12 @@ bool wrong_element(std::vector<HostTensor>& got, const std::vector<HostTensor>& 
     else if (!is_float(t.dtype)) {  // by bits: a double does not hold every i64
       t.bytes[size_t(most * info(t.dtype).bits / 8)] ^= 1;
       return true;
-    } else x = !std::isfinite(x) ? 0 : x == 0 ? 1 : x * (1 + kSpoilt);
+    } else if (!std::isfinite(x)) {
+      x = 0;
+    } else {
+      double terms = k < oracle.scale.size() && oracle.scale[k].dtype != DType::none ? at(oracle.scale[k], most) : 0;
+      x = x == 0 ? 1 : x + std::copysign(kSpoilt * std::max(std::fabs(x), std::isfinite(terms) ? 0.1 * terms : 0), x);
+    }
     put_number(t.bytes.data(), t.dtype, most, x);
     return true;
   }
@@ -151,7 +158,7 @@ std::vector<Test> mutations(const Options& options) {
                              throw;
                            }
                            bool spoilt = kind == "dropped term"    ? true
-                                         : kind == "wrong element" ? wrong_element(got, oracle.want)
+                                         : kind == "wrong element" ? wrong_element(got, oracle)
                                                                    : swapped_axis(got);
                            if (!spoilt || (kind != "wrong element" && !differs(got, oracle.want))) continue;
                            ++shown;

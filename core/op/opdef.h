@@ -54,7 +54,7 @@ struct Input {
   int flags = 0;
   // Values of an integer input, documentation and test generator: "-V..V-1"; "-S[axis]..S[axis]-1", of the axis that an
   // attribute names; "-S..S-1" of a pack S: column k holds places along axis k; "not 0", of integers; "positive",
-  // "not negative".
+  // "not negative", "not positive".
   const char* range = nullptr;
 };
 using Output = Input;

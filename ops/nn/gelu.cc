@@ -27,8 +27,8 @@ extern constinit const OpDef def = define({
 namespace oarlock::op::gelu_ {
 static constexpr double kScale = 0.7978845608028654, kCube = 0.044715;  // sqrt(2 / pi)
 static constexpr double kRootHalf = 0.7071067811865476;
-// tanh is 1 long before 30, and a cube of more might overflow.
-static Tensor clamped(const Tensor& x) { return minimum(maximum(x, number(-30, x)), number(30, x)); }
+// tanh is 1 before 10, and a cube of more might overflow.
+static Tensor clamped(const Tensor& x) { return minimum(maximum(x, number(-10, x)), number(10, x)); }
 static Tensor curve(const Tensor& x, const Tensor& square) {
   return tanh(multiply(x, add(number(kScale, x), multiply(square, number(kCube * kScale, x)))));
 }

@@ -25,7 +25,7 @@ static void decompose(RuleCall& c) {
   const Tensor& d = c.in(0);
   Tensor x = c.in(1), half = number(0.5, x), one = number(1, x), slope;
   if (c.attrs.text(0) == "tanh") {
-    x = minimum(maximum(x, number(-30, x)), number(30, x));  // tanh is 1 long before, and a cube might overflow
+    x = minimum(maximum(x, number(-10, x)), number(10, x));  // tanh is 1 before that, and a cube might overflow
     Tensor square = multiply(x, x);
     Tensor t = tanh(multiply(x, add(number(kScale, x), multiply(square, number(kCube * kScale, x)))));
     Tensor inner = add(number(kScale, x), multiply(square, number(3 * kCube * kScale, x)));

@@ -223,6 +223,16 @@ std::vector<GradientCase> nn_gradient_cases() {
          return In{gelu(x[0]), gelu(x[0], "tanh")};
        },
        {r({9}, -3, 3)}},
+      {"gelu_gradient",
+       [](const In& x) {
+         return In{gelu_gradient(x[0], x[1]), gelu_gradient(x[0], x[1], "tanh")};
+       },
+       {r({9}), q({9})}},
+      {"cross_entropy_gradient",
+       [](const In& x) {
+         return In{cross_entropy_gradient(x[0], x[1], Tensor::of<int64_t>({2, 0}, {2}))};
+       },
+       {r({2}), q({2, 3})}},
       {"glu",
        [](const In& x) {
          return In{glu(x[0]), glu(x[0], 0)};

@@ -592,7 +592,8 @@ OAR_EXPORT oar_status_t OAR_CALL oar_cross_entropy(oar_tensor_t* logits, oar_ten
 
 /* The gradient of cross_entropy with respect to its logits: (softmax - one_hot(labels)) * dy, from the logarithms
  *   of softmax. A label outside 0..C-1 takes nothing off.
- * dy [*B], log_probabilities [*B, C], labels I[*B] (constant, values 0..C-1) -> dlogits [*B, C]
+ * dy [*B], log_probabilities [*B, C] (values not positive), labels I[*B] (constant, values 0..C-1) -> dlogits [*B,
+ *   C]
  * T: floats
  * I: integers */
 OAR_EXPORT oar_status_t OAR_CALL oar_cross_entropy_gradient(oar_tensor_t* dy, oar_tensor_t* log_probabilities,

@@ -841,14 +841,14 @@ def cross_entropy_gradient(dy: TensorLike, log_probabilities: TensorLike, labels
     The gradient of cross_entropy with respect to its logits: (softmax - one_hot(labels)) * dy, from the logarithms of softmax. A label outside 0..C-1 takes nothing off.
 
     dy [*B]
-    log_probabilities [*B, C]
+    log_probabilities [*B, C] (values not positive)
     labels I[*B] (constant, values 0..C-1)
     -> dlogits [*B, C]
     T: floats
     I: integers
     Source: ONNX operator set 13, SoftmaxCrossEntropyLoss
 
-    >>> out = oarlock.cross_entropy_gradient(oarlock.ones((4,)), oarlock.ones((4, 3)), oarlock.zeros((4,), dtype='int64'))
+    >>> out = oarlock.cross_entropy_gradient(oarlock.ones((4,)), oarlock.zeros((4, 3)), oarlock.zeros((4,), dtype='int64'))
     """
 
 def cross_entropy_loss(logits: TensorLike, labels: TensorLike, weight: TensorLike | None = None, axis: int = -1, ignore_index: int = -100, label_smoothing: float = 0.0, reduction: Literal['mean', 'none', 'sum'] = 'mean') -> Tensor:

@@ -4962,14 +4962,14 @@ PyMethodDef op_functions[] = {
      "The gradient of cross_entropy with respect to its logits: (softmax - one_hot(labels)) * dy, from the logarithms of softmax. A label outside 0..C-1 takes nothing off.\n"
      "\n"
      "dy [*B]\n"
-     "log_probabilities [*B, C]\n"
+     "log_probabilities [*B, C] (values not positive)\n"
      "labels I[*B] (constant, values 0..C-1)\n"
      "-> dlogits [*B, C]\n"
      "T: floats\n"
      "I: integers\n"
      "Source: ONNX operator set 13, SoftmaxCrossEntropyLoss\n"
      "\n"
-     ">>> out = oarlock.cross_entropy_gradient(oarlock.ones((4,)), oarlock.ones((4, 3)), oarlock.zeros((4,), dtype='int64'))\n"
+     ">>> out = oarlock.cross_entropy_gradient(oarlock.ones((4,)), oarlock.zeros((4, 3)), oarlock.zeros((4,), dtype='int64'))\n"
      "\n"},
     {"cross_entropy_loss", as_function(call_cross_entropy_loss), kFlags,
      "cross_entropy_loss(logits, labels, weight=None, axis=-1, ignore_index=-100, label_smoothing=0.0, reduction='mean')\n"
@@ -8165,14 +8165,14 @@ PyMethodDef op_methods[] = {
      "The gradient of cross_entropy with respect to its logits: (softmax - one_hot(labels)) * dy, from the logarithms of softmax. A label outside 0..C-1 takes nothing off.\n"
      "\n"
      "dy [*B]\n"
-     "log_probabilities [*B, C]\n"
+     "log_probabilities [*B, C] (values not positive)\n"
      "labels I[*B] (constant, values 0..C-1)\n"
      "-> dlogits [*B, C]\n"
      "T: floats\n"
      "I: integers\n"
      "Source: ONNX operator set 13, SoftmaxCrossEntropyLoss\n"
      "\n"
-     ">>> out = oarlock.cross_entropy_gradient(oarlock.ones((4,)), oarlock.ones((4, 3)), oarlock.zeros((4,), dtype='int64'))\n"
+     ">>> out = oarlock.cross_entropy_gradient(oarlock.ones((4,)), oarlock.zeros((4, 3)), oarlock.zeros((4,), dtype='int64'))\n"
      "\n"},
     {"cross_entropy_loss", as_function(method_cross_entropy_loss), kFlags,
      "cross_entropy_loss(self, labels, weight=None, axis=-1, ignore_index=-100, label_smoothing=0.0, reduction='mean')\n"

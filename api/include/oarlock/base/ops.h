@@ -442,7 +442,7 @@ OAR_EXPORT Tensor cross_entropy(const Tensor& logits, const Tensor& labels);
 
 // The gradient of cross_entropy with respect to its logits: (softmax - one_hot(labels)) * dy, from the logarithms of
 //   softmax. A label outside 0..C-1 takes nothing off.
-// dy [*B], log_probabilities [*B, C], labels I[*B] (constant, values 0..C-1) -> dlogits [*B, C]
+// dy [*B], log_probabilities [*B, C] (values not positive), labels I[*B] (constant, values 0..C-1) -> dlogits [*B, C]
 // T: floats
 // I: integers
 OAR_EXPORT Tensor cross_entropy_gradient(const Tensor& dy, const Tensor& log_probabilities, const Tensor& labels);
