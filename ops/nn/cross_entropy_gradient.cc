@@ -7,7 +7,9 @@ extern constinit const OpDef def = define({
     .summary = "The gradient of cross_entropy with respect to its logits: (softmax - one_hot(labels)) * dy, from the "
                "logarithms of softmax. A label outside 0..C-1 takes nothing off.",
     .source = "ONNX operator set 13, SoftmaxCrossEntropyLoss",
-    .inputs = {{"dy", "[*B]"}, {"log_probabilities", "[*B, C]", plain, "not positive"}, {"labels", "I[*B]", constant, "0..C-1"}},
+    .inputs = {{"dy", "[*B]"},
+               {"log_probabilities", "[*B, C]", plain, "not positive"},
+               {"labels", "I[*B]", constant, "0..C-1"}},
     .outputs = {{"dlogits", "[*B, C]"}},
     .types = {{"T", kFloat}, {"I", kInt}},
     .decompose = decompose,

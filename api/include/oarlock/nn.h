@@ -12,3 +12,4 @@
 #include <oarlock/nn/pooling.h>
 #include <oarlock/nn/summary.h>
 #include <oarlock/nn/transformer.h>
+#include <oarlock/nn/upsample.h>

@@ -6,6 +6,7 @@
 #include <oarlock/nn/norm.h>
 #include <oarlock/nn/padding.h>
 #include <oarlock/nn/pooling.h>
+#include <oarlock/nn/upsample.h>
 
 #include "nn.h"
 
@@ -15,6 +16,17 @@ using nb::arg;
 
 // torch's bias=False beside paddle's bias_attr=False.
 nn::ParamAttr bias_from(nb::handle attr, bool bias) { return bias ? attr_from(attr) : nn::ParamAttr(false); }
+
+// None: none.
+template <class T>
+std::vector<T> one_or_more(nb::handle o, const char* what) {
+  if (o.is_none()) return {};
+  T one;
+  if (nb::try_cast(o, one)) return {one};
+  std::vector<T> many;
+  if (nb::try_cast(o, many)) return many;
+  throw nb::type_error((std::string("Upsample: ") + what + " is no number and no sequence of numbers.").c_str());
+}
 
 template <class L>
 void bind_conv(nb::module_& m, const char* name, const char* doc) {
@@ -219,6 +231,20 @@ void bind_layers(nb::module_& m) {
             make_layer<nn::ZeroPad2D>(self, sizes_from(padding, "ZeroPad2D", "padding"));
           },
           arg("padding"));
+  layer_class<nn::Upsample>(
+      m, "Upsample",
+      "Upsample(size=None, scale_factor=None, mode='nearest', align_corners=False)\n\nx [N, C, ...] of "
+      "another size; mode: nearest, linear, bilinear, trilinear or bicubic.")
+      .def(
+          "__init__",
+          [](nb::pointer_and_handle<nn::Upsample> self, nb::handle size, nb::handle scale_factor, std::string mode,
+             bool align_corners) {
+            make_layer<nn::Upsample>(self, nn::UpsampleOptions{one_or_more<int64_t>(size, "size"),
+                                                               one_or_more<double>(scale_factor, "scale_factor"),
+                                                               std::move(mode), align_corners});
+          },
+          arg("size") = nb::none(), arg("scale_factor") = nb::none(), arg("mode") = "nearest",
+          arg("align_corners") = false);
 }
 
 }  // namespace oarlock::python

@@ -72,6 +72,30 @@ TEST(Convolutions, WrongSettingsAreRefused) {
   EXPECT_ERROR(Conv2D(2, 1, 3)(full({4, 4}, 0)), "x has shape [4, 4], 4 axes are wanted");
 }
 
+TEST(Upsample, EqualsTorch) {
+  Tensor x = Tensor::of<float>({0, 1, 4, 9, 16, 25}, {1, 1, 2, 3});
+  expect_near(Upsample({.scale_factor = {2}})(x),
+              {0, 0, 1, 1, 4, 4, 0, 0, 1, 1, 4, 4, 9, 9, 16, 16, 25, 25, 9, 9, 16, 16, 25, 25});
+  expect_near(Upsample({.size = {3, 5}})(x), {0, 0, 1, 1, 4, 0, 0, 1, 1, 4, 9, 9, 16, 16, 25});
+  expect_near(Upsample({.size = {3, 4}, .mode = "bilinear"})(x),
+              {0, 0.625, 2.125, 4, 4.5, 7, 10.75, 14.5, 9, 13.375, 19.375, 25});
+  expect_near(Upsample({.scale_factor = {1, 2}, .mode = "bilinear", .align_corners = true})(x),
+              {0, 0.4, 0.8, 1.6, 2.8, 4, 9, 11.8, 14.6, 17.8, 21.4, 25});
+  expect_near(Upsample({.size = {3, 4}, .mode = "bicubic"})(x),
+              {-0.81564, -0.74712, 0.64393, 2.35503, 4.21289, 6.39941, 11.10156, 14.93066, 9.24142, 13.54595, 21.55919,
+               27.5063},
+              1e-5);
+  expect_shape(Upsample({.scale_factor = {1.5}})(full({2, 3, 5}, 0)), {2, 3, 7});
+  expect_shape(Upsample({.size = {4, 4}})(full({3, 2, 2}, 0)), {3, 4, 4});
+  EXPECT_ERROR(Upsample({}), "neither size nor scale_factor");
+  EXPECT_ERROR(Upsample({.size = {2}, .scale_factor = {2}}), "both size and scale_factor");
+  EXPECT_ERROR(Upsample({.size = {0}}), "size is 0");
+  EXPECT_ERROR(Upsample({.scale_factor = {-1}}), "scale_factor is -1");
+  EXPECT_ERROR(Upsample({.size = {2}, .mode = "area"}), "mode is \"area\"");
+  EXPECT_ERROR(Upsample({.size = {2, 2, 2}, .mode = "bilinear"}), "3 sizes are given, mode bilinear is for 2");
+  EXPECT_ERROR(Upsample({.size = {2}, .mode = "bilinear"})(full({2, 3}, 0)), "x has shape [2, 3]");
+}
+
 TEST(Padding, EqualsTorch) {
   Pad2D reflect({1, 2, 0, 1}, "reflect");
   expect_torch(reflect, ramp({1, 1, 2, 3}), {1, 1, 3, 6},
