@@ -43,8 +43,8 @@ WIDENS = "through a cast of integers to i64, which torch makes by itself"
 twin("sum", "sum", reduction(o.sum, widened), scale="absolute", note=WIDENS)
 twin("product", "prod", reduction(o.product, widened), ulps=8, note=WIDENS)
 twin("mean", "mean", reduction(o.mean, lambda x, dtype: x if dtype is None else o.cast(x, named(dtype))), scale="absolute")
-twin("max", "amax", reduction(o.max), exact=True)
-twin("min", "amin", reduction(o.min), exact=True)
+twin("max", "amax", reduction(o.max), exact=True, accepts={"reduction": "over nothing max is -infinity or the lowest integer and min the opposite, as in ONNX 18"})
+twin("min", "amin", reduction(o.min), exact=True, accepts={"reduction": "over nothing max is -infinity or the lowest integer and min the opposite, as in ONNX 18"})
 twin("max", "max/reduction_with_dim", reduction(o.max), pick=lambda out: out[0], exact=True)
 twin("min", "min/reduction_with_dim", reduction(o.min), pick=lambda out: out[0], exact=True)
 twin("max", "max/reduction_no_dim", reduction(o.max), exact=True)
@@ -214,9 +214,17 @@ def bincount(x, weights=None, minlength=0):
 
 
 twin("bincount", "bincount", bincount, exact=False, scale="absolute", note="length from the greatest number, which torch reads by itself")
-twin("nonzero", "nonzero", lambda x, *, as_tuple=False: tuple(
-    o.squeeze(part, 1) for part in o.call_op("split", o.nonzero(x), sizes=[1] * x.ndim, axis=1)) if as_tuple else o.nonzero(x),
-     exact=True)
+
+
+def nonzero(x, *, as_tuple=False):
+    if not as_tuple:
+        return o.nonzero(x)
+    if x.ndim == 0:
+        raise Excluded("axis of a scalar")
+    return tuple(o.squeeze(part, 1) for part in o.call_op("split", o.nonzero(x), sizes=[1] * x.ndim, axis=1))
+
+
+twin("nonzero", "nonzero", nonzero, exact=True)
 twin("nonzero", "argwhere", lambda x: o.nonzero(x), exact=True)
 
 

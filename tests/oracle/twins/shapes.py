@@ -34,17 +34,24 @@ def split(x, size, dim=0):
     return parts_of(x, sizes, dim)
 
 
+def concat(xs, dim=0):
+    if all(isinstance(x, o.Tensor) for x in xs) and len({x.ndim for x in xs}) > 1 and any(x.shape == (0,) for x in xs):
+        raise Excluded("legacy empty")
+    return o.concat(list(xs), dim)
+
+
 move("chunk", "chunk", chunk)
 move("split", "split", split)
 move("split", "split/list_args", split)
 move("split", "split_with_sizes", split)
 move("unstack", "unbind", lambda x, dim=0: o.unstack(x, axis(x, dim)))
-move("concat", "cat", lambda xs, dim=0: o.concat(list(xs), dim))
+move("concat", "cat", concat)
 move("stack", "stack", lambda xs, dim=0: o.stack(list(xs), dim))
 move("copy", "clone", lambda x, *, memory_format=None: o.copy(x))
 move("expand", "expand", lambda x, shape: o.expand(x, list(shape)))
 move("expand", "broadcast_to", lambda x, shape: o.expand(x, list(shape)))
-move("sum_to", "sum_to_size", lambda x, *shape: o.sum_to(x, listed(shape[0], shape[1:]) if shape else []), exact=False, scale="absolute")
+move("sum_to", "sum_to_size", lambda x, *shape: o.sum_to(x, listed(shape[0], shape[1:]) if shape else []), exact=False, scale="absolute",
+     dtypes=("float32", "float64", "int64"), note="torch widens smaller integers where it sums, and only there")
 
 
 def flatten(x, start_dim=0, end_dim=-1):
@@ -79,7 +86,7 @@ def roll(x, shifts, dims=None):
         return o.reshape(o.call_op("roll", o.reshape(x, (-1,)), shifts=shifts, axes=[0])[0], x.shape) if x.size else x
     if x.ndim == 0:
         raise Excluded("axis of a scalar")
-    return o.call_op("roll", x, shifts=shifts, axes=[d % x.ndim for d in listed(dims, ())])[0]
+    return o.call_op("roll", x, shifts=shifts, axes=listed(dims, ()))[0]
 
 
 move("roll", "roll", roll)
@@ -111,7 +118,8 @@ move("tril", "tril", lambda x, diagonal=0: o.tril(x, diagonal))
 move("triu", "triu", lambda x, diagonal=0: o.triu(x, diagonal))
 move("diagonal", "diagonal", lambda x, offset=0, dim1=0, dim2=1: o.diagonal(x, offset, dim1, dim2))
 move("diagonal", "linalg.diagonal", lambda x, *, offset=0, dim1=-2, dim2=-1: o.diagonal(x, offset, dim1, dim2))
-move("diag", "diag", lambda x, diagonal=0: o.diag(x, diagonal) if x.ndim == 1 else o.diagonal(x, diagonal))
+move("diag", "diag", lambda x, diagonal=0: o.diag(x, diagonal) if x.ndim == 1 else o.diagonal(x, diagonal),
+     accepts={"1D or 2D": "axes before them are a batch"})
 
 
 def diag_embed(x, offset=0, dim1=-2, dim2=-1):
@@ -136,7 +144,7 @@ move("windows", "unfold", windows, accepts={})
 def narrow(x, dim, start, length):
     if isinstance(start, o.Tensor):
         raise Excluded("tensor argument")
-    a = axis(x, dim) % x.ndim
+    a = axis(o.moveaxis(x, dim, dim), dim) % x.ndim
     if start < 0:
         start += x.shape[a]
     starts, sizes = [0] * x.ndim, list(x.shape)
@@ -199,7 +207,7 @@ def embedding(weight, index, padding_idx=None, max_norm=None, norm_type=2.0, sca
     return o.embedding(index, weight)
 
 
-move("embedding", "nn.functional.embedding", embedding)
+move("embedding", "nn.functional.embedding", embedding, accepts={"must be 2-D": "rows of any rank"})
 
 
 def one_hot(x, num_classes=-1):
@@ -212,6 +220,8 @@ move("one_hot", "nn.functional.one_hot", one_hot)
 def gather(x, dim, index, *, sparse_grad=False):
     if x.ndim == 0 or index.ndim == 0:
         raise Excluded("axis of a scalar")
+    if x.ndim != index.ndim and not index.size:
+        raise Excluded("rank")
     return o.take_along_axis(x, index, dim)
 
 
@@ -258,12 +268,16 @@ for reduce in ("sum", "prod", "mean", "amin", "amax"):
 def index_add(x, dim, index, source, *, alpha=1):
     if x.ndim == 0:
         raise Excluded("axis of a scalar")
+    if alpha < 0 and named(x.dtype) == "uint8":
+        raise Excluded("alpha")
     return o.index_add(x, o.reshape(index, (-1,)), source if alpha == 1 else o.multiply(source, alpha), dim)
 
 
 def scatter_rows(x, dim, index, source, *, alpha=1):
     if x.ndim == 0:
         raise Excluded("axis of a scalar")
+    if alpha < 0 and named(x.dtype) == "uint8":
+        raise Excluded("alpha")
     source = o.moveaxis(source if alpha == 1 else o.multiply(source, alpha), dim, 0)
     return o.moveaxis(o.scatter_add(o.moveaxis(x, dim, 0), o.reshape(index, (-1,)), source), 0, dim)
 
@@ -322,12 +336,20 @@ def full(shape, value, *, dtype=None, device=None, **more):
 
 
 move("full", "full", full)
-move("full_like", "full_like", lambda x, value, *, dtype=None, device=None, **more: o.full_like(x, float(value)) if dtype is None else
-     o.full_like(o.cast(x, named(dtype)), float(value)))
+
+
+def full_like(x, value, *, dtype=None, device=None, **more):
+    x = x if dtype is None else o.cast(x, named(dtype))
+    if named(x.dtype) == "uint8" and value < 0:
+        raise Excluded("out of range cast")
+    return o.full_like(x, float(value))
+
+
+move("full_like", "full_like", full_like)
 move("eye", "eye", lambda n, m=None, *, dtype=None, device=None, **more: o.call_op(
     "eye", rows=n, **({} if m is None else {"columns": m}), dtype=named(dtype or "float32"))[0])
 twin("linspace", "linspace", lambda start, end, steps, *, dtype=None, device=None, **more: o.call_op(
-    "linspace", start=float(start), stop=float(end), num=steps, dtype=named(dtype or "float32"))[0], scale="largest")
+    "linspace", start=float(start), stop=float(end), num=steps, dtype=named(dtype or "float32"))[0], scale="largest", dtypes=("float32", "float64"))
 
 
 def _lengths():
