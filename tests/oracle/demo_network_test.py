@@ -89,12 +89,13 @@ def torch_net():
 def batches():
     """The first images of the training set in their order, prepared as the example does."""
     from oarlock import vision
+
     data = vision.FashionMNIST("train")
     n = STEPS * BATCH
     images = np.asarray(data.images[:n]).reshape(n, 1, 28, 28)
     x = ((images.astype(np.float32) / np.float32(255) - np.float32(0.2860)) / np.float32(0.3530)).astype(np.float32)
     y = np.asarray(data.labels[:n]).astype(np.int64).reshape(n)
-    return [(x[i:i + BATCH], y[i:i + BATCH]) for i in range(0, n, BATCH)]
+    return [(x[i : i + BATCH], y[i : i + BATCH]) for i in range(0, n, BATCH)]
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +106,7 @@ def weights():
 
 def our_losses(batches, rate=RATE, scheduled=True):
     import oarlock as ol
+
     net = our_net()
     net.train()
     schedule = ol.optim.lr.OneCycleLR(rate, TOTAL) if scheduled else rate
@@ -124,6 +126,7 @@ def our_losses(batches, rate=RATE, scheduled=True):
 
 def torch_losses(batches, weights, dtype, scheduled, mkldnn=True, channels_last=False):
     import torch
+
     net = torch_net()
     missing = net.load_state_dict({k: torch.tensor(v) for k, v in weights.items()}, strict=False)
     assert not missing.unexpected_keys and all(k.endswith("num_batches_tracked") for k in missing.missing_keys)
@@ -133,7 +136,9 @@ def torch_losses(batches, weights, dtype, scheduled, mkldnn=True, channels_last=
     optimiser = torch.optim.SGD(net.parameters(), lr=RATE, momentum=0.9, weight_decay=2e-4, nesterov=True)
     # The end at 1e-4, which torch writes as a division of the start, RATE / 25.
     if scheduled:
-        schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, TOTAL, cycle_momentum=False, final_div_factor=RATE / 25 / 1e-4)
+        schedule = torch.optim.lr_scheduler.OneCycleLR(
+            optimiser, RATE, TOTAL, cycle_momentum=False, final_div_factor=RATE / 25 / 1e-4
+        )
     losses = []
     with torch.backends.mkldnn.flags(enabled=mkldnn):
         for x, y in batches:
@@ -153,9 +158,12 @@ def torch_losses(batches, weights, dtype, scheduled, mkldnn=True, channels_last=
 def measure(request, batches, weights):
     """(whether the rate follows the schedule, torch's losses in f64, how far ours may be from them)."""
     import torch
+
     exact = torch_losses(batches, weights, torch.float64, request.param)
-    runs = [torch_losses(batches, weights, torch.float32, request.param, **how)
-            for how in ({}, {"mkldnn": False}, {"channels_last": True})]
+    runs = [
+        torch_losses(batches, weights, torch.float32, request.param, **how)
+        for how in ({}, {"mkldnn": False}, {"channels_last": True})
+    ]
     off = np.maximum.accumulate(np.max([np.abs(run - exact) for run in runs], axis=0))
     return request.param, exact, FACTOR * off + 4 * EPS * np.abs(exact)
 
@@ -179,7 +187,9 @@ def test_a_rate_that_is_one_percent_off_is_seen(batches, measure):
 def test_it_is_the_network_of_the_example(batches, measure):
     """The example prints six decimals of each loss of its first steps, on the same images, at a constant rate."""
     _, _, bound = measure
-    said = subprocess.run([str(ROOT / "build/bin/02_train_cnn"), "--steps", str(STEPS)], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        [str(ROOT / "build/bin/02_train_cnn"), "--steps", str(STEPS)], capture_output=True, text=True, check=True
+    ).stdout
     printed = np.array([float(v) for v in re.findall(r"loss (\d+\.\d+)", said)])
     assert len(printed) == STEPS
     assert np.all(np.abs(our_losses(batches, scheduled=False) - printed) <= bound + 1e-6)

@@ -10,6 +10,7 @@ from typing import Any, Callable, Optional
 
 from reasons import REASONS
 
+
 class Excluded(Exception):
     def __init__(self, reason, detail=""):
         assert reason in REASONS, reason

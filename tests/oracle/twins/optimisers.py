@@ -40,6 +40,7 @@ def compared(make_torch, make_ours, options):
                     scale = np.maximum(np.abs(start), np.abs(want)) + RATE * STEPS
                     close = np.abs(got.astype(np.float64) - want) <= 16 * np.finfo(dtype).eps * scale
                     yield np.where(close, want.astype(dtype), got), want.astype(dtype), 0
+
     return generate
 
 
@@ -53,12 +54,16 @@ def sgd(parameter, momentum, weight_decay, nesterov, dampening):
     def step(g, i):
         # torch's first step takes the gradient itself for the momentum, without dampening.
         o.sgd_update(parameter, g, rate(), kept, momentum or 0.9, weight_decay, nesterov, 0.0 if i == 1 else dampening)
+
     return step
 
 
 def torch_sgd(parameters, momentum, weight_decay, nesterov, dampening):
     import torch
-    return torch.optim.SGD(parameters, lr=RATE, momentum=momentum, weight_decay=weight_decay, nesterov=nesterov, dampening=dampening)
+
+    return torch.optim.SGD(
+        parameters, lr=RATE, momentum=momentum, weight_decay=weight_decay, nesterov=nesterov, dampening=dampening
+    )
 
 
 def adam(update):
@@ -67,15 +72,21 @@ def adam(update):
         greatest = zeros(parameter) if amsgrad else None
 
         def step(g, i):
-            update(parameter, g, first, second, rate(), o.tensor(i, dtype="int64"), greatest, *betas, 1e-8, weight_decay)
+            update(
+                parameter, g, first, second, rate(), o.tensor(i, dtype="int64"), greatest, *betas, 1e-8, weight_decay
+            )
+
         return step
+
     return make
 
 
 def torch_adam(name):
     def make(parameters, weight_decay, amsgrad, betas):
         import torch
+
         return getattr(torch.optim, name)(parameters, lr=RATE, weight_decay=weight_decay, amsgrad=amsgrad, betas=betas)
+
     return make
 
 
@@ -86,6 +97,7 @@ def adagrad(parameter, weight_decay):
 
 def torch_adagrad(parameters, weight_decay):
     import torch
+
     return torch.optim.Adagrad(parameters, lr=RATE, weight_decay=weight_decay)
 
 
@@ -93,11 +105,14 @@ def rmsprop(parameter, weight_decay, momentum, centered):
     squares = zeros(parameter)
     mean = zeros(parameter) if centered else None
     kept = zeros(parameter) if momentum else None
-    return lambda g, i: o.rmsprop_update(parameter, g, squares, rate(), mean, kept, 0.99, 1e-8, weight_decay, momentum or 0.9)
+    return lambda g, i: o.rmsprop_update(
+        parameter, g, squares, rate(), mean, kept, 0.99, 1e-8, weight_decay, momentum or 0.9
+    )
 
 
 def torch_rmsprop(parameters, weight_decay, momentum, centered):
     import torch
+
     return torch.optim.RMSprop(parameters, lr=RATE, weight_decay=weight_decay, momentum=momentum, centered=centered)
 
 
@@ -116,5 +131,10 @@ cases("sgd_update", "torch.optim.SGD", _sgd)
 cases("adam_update", "torch.optim.Adam", lambda: compared(torch_adam("Adam"), adam(o.adam_update), ADAM)())
 cases("adamw_update", "torch.optim.AdamW", lambda: compared(torch_adam("AdamW"), adam(o.adamw_update), ADAM)())
 cases("adagrad_update", "torch.optim.Adagrad", lambda: compared(torch_adagrad, adagrad, {"weight_decay": DECAY})())
-cases("rmsprop_update", "torch.optim.RMSprop",
-      lambda: compared(torch_rmsprop, rmsprop, {"weight_decay": DECAY, "momentum": [0.0, 0.9], "centered": [False, True]})())
+cases(
+    "rmsprop_update",
+    "torch.optim.RMSprop",
+    lambda: compared(
+        torch_rmsprop, rmsprop, {"weight_decay": DECAY, "momentum": [0.0, 0.9], "centered": [False, True]}
+    )(),
+)
