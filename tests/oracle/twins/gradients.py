@@ -140,14 +140,7 @@ def torch_max(dy, index, shape):
 
 
 def our_max(dy, index, shape):
-    """torch's places count within an image, ours in the whole tensor."""
-    size = 1
-    for s in shape[2:]:
-        size *= s
-    first = o.reshape(
-        o.multiply(o.op_arange(shape[0] * shape[1], "int64"), size), (shape[0], shape[1]) + (1,) * (len(shape) - 2)
-    )
-    return o.max_pool_gradient(dy, o.add(index, first), shape[2:])
+    return o.max_pool_gradient(dy, index, shape[2:])
 
 
 expression("max_pool_gradient", "torch scatter_add", our_max, torch_max, max_samples, scale="absolute", ulps=1)
@@ -214,10 +207,10 @@ def attention_samples(dtype, grad):
     for lead, l, s, e, f in (((2,), 3, 5, 4, 4), ((2, 3), 4, 4, 8, 6), ((), 1, 7, 2, 3)):
         for causal in (False, True):
             yield sample(
-                make((*lead, l, f), dtype, grad),
-                make((*lead, l, e), dtype, grad),
-                make((*lead, s, e), dtype, grad),
-                make((*lead, s, f), dtype, grad),
+                make((*lead, l, f), dtype, grad, low=-2, high=2),
+                make((*lead, l, e), dtype, grad, low=-2, high=2),
+                make((*lead, s, e), dtype, grad, low=-2, high=2),
+                make((*lead, s, f), dtype, grad, low=-2, high=2),
                 causal,
             )
 
@@ -284,4 +277,55 @@ expression(
     resize_samples,
     scale="absolute",
     ulps=64,
+)
+
+
+def gelu_samples(dtype, grad):
+    for shape in ((5,), (3, 4), (0, 2)):
+        for approximate in ("none", "tanh"):
+            yield sample(make(shape, dtype, grad), make(shape, dtype, grad), approximate)
+
+
+def torch_gelu(dy, x, approximate):
+    import torch
+
+    return pulled(lambda x: torch.nn.functional.gelu(x, approximate=approximate), dy, x)[0]
+
+
+expression(
+    "gelu_gradient",
+    "torch.autograd of gelu",
+    lambda dy, x, approximate: o.gelu_gradient(dy, x, approximate),
+    torch_gelu,
+    gelu_samples,
+    scale="largest",
+    ulps=16,
+)
+
+
+def entropy_samples(dtype, grad):
+    import torch
+
+    for shape in ((4, 3), (5,), (2, 3, 4), (0, 3)):
+        labels = torch.randint(0, shape[-1], shape[:-1])
+        yield sample(make(shape[:-1], dtype, grad), make(shape, dtype, grad), labels)
+
+
+def torch_entropy(dy, logits, labels):
+    import torch
+
+    def loss(x):
+        return -torch.log_softmax(x, -1).gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+
+    return pulled(loss, dy, logits)[0]
+
+
+expression(
+    "cross_entropy_gradient",
+    "torch.autograd of cross_entropy",
+    lambda dy, logits, labels: o.cross_entropy_gradient(dy, o.log_softmax(logits, -1), labels),
+    torch_entropy,
+    entropy_samples,
+    scale="largest",
+    ulps=16,
 )
