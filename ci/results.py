@@ -17,7 +17,8 @@ from tree import ROOT, commit
 FOLDER = ROOT / "tests/results"
 
 # Tables made by something else than tests/bench/NAME.py.
-SOURCES = {}
+RIVALS = ROOT / ".venv-rivals/bin/python"  # ci/dev setup --rivals
+SOURCES = {"opinfo": [str(RIVALS), str(ROOT / "tests/oracle/opinfo.py")]}
 
 
 def stored_names():

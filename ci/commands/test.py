@@ -4,7 +4,7 @@ fast    ctest -L fast: no vendor library; null, sim and every misbehaving plugin
 python  pytest over tests/, but for what is marked slow
 device  ctest -L device: every loaded plugin, the installed package
 fuzz    the fuzz targets, --seconds each; --preset asan builds them
-slow    ctest -L slow and pytest -m slow
+slow    ctest -L slow, pytest -m slow, and pytest -m rivals, which runs beside torch (ci/dev setup --rivals)
 
 What follows -- goes to ctest (or to pytest for the python ring): ci/dev test --ring fast -- -R shape
 """
@@ -16,7 +16,12 @@ import sys
 
 import fuzz
 import presets
+import results
 from tree import ROOT
+
+
+# Tests that compare with another framework; they run in its environment, the others in ours.
+RIVALS = "rivals"
 
 
 def ctest(ring, preset, extra):
@@ -29,9 +34,9 @@ def ctest(ring, preset, extra):
     return subprocess.run(command, cwd=ROOT, env=presets.environment(preset)).returncode
 
 
-def pytest(marks, extra):
+def pytest(marks, extra, python=sys.executable):
     """Exit code 5, no test collected, is a failure like any other."""
-    command = [sys.executable, "-m", "pytest", "-c", "tests/pytest.ini", "-q", "-m", marks, *extra, "tests"]
+    command = [str(python), "-m", "pytest", "-c", "tests/pytest.ini", "-q", "-m", marks, *extra, "tests/oracle" if marks == RIVALS else "tests"]
     return subprocess.run(command, cwd=ROOT).returncode
 
 
@@ -48,15 +53,16 @@ def main():
     args = parser.parse_args(argv)
 
     if args.ring == "python":
-        codes = [pytest("not slow", extra)]
+        codes = [pytest("not slow and not rivals", extra)]
     elif args.ring == "fuzz":
         codes = [min(fuzz.run(presets.build_dir(args.preset), args.seconds, presets.environment(args.preset)), 1)]
     elif args.ring == "slow":
-        codes = [ctest("slow", args.preset, extra), pytest("slow", [])]
+        codes = [ctest("slow", args.preset, extra), pytest("slow and not rivals", []),
+                 pytest(RIVALS, [], results.RIVALS)]
     elif args.ring:
         codes = [ctest(args.ring, args.preset, extra)]
     else:
-        codes = [ctest("fast", args.preset, extra), pytest("not slow", [])]
+        codes = [ctest("fast", args.preset, extra), pytest("not slow and not rivals", [])]
     return next((code for code in codes if code != 0), 0)
 
 

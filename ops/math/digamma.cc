@@ -14,7 +14,9 @@ extern constinit const OpDef def = define({
     .saves = {{"x"}},
     .reference = reference,
     .tolerance = {.ulps = 8},
-    .cases = {{"positive", "...=3x5", "", "x: 0.1..9"}, {"poles", "...=6", "", "x: -1 -0.5 -1.25 inf nan 30"}},
+    .cases = {{"positive", "...=3x5", "", "x: 0.1..9"},
+              {"poles", "...=6", "", "x: -1 -0.5 -1.25 inf nan 30"},
+              {"beside the poles", "...=4", "", "x: -1e-30 -0.0001 -0.9999 -3.0001"}},
 });
 }  // namespace oarlock::op::digamma_
 
@@ -25,7 +27,7 @@ static double psi(double x) {
   if (x == 0) return std::copysign(INFINITY, -x);
   if (x < 0) {
     if (x == std::floor(x)) return NAN;
-    double part = x - std::floor(x);  // the tangent of the fraction alone: of x it would lose digits
+    double part = x - std::round(x);  // exact, below 0 as above it; of x itself the tangent would lose digits
     return psi(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * part);
   }
   double shift = 0;

@@ -32,15 +32,18 @@ static double inverse(double x) {
     for (double k : {3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164,
                      0.246640727, 1.50140941})
       y = k + y * w;
-  } else {
+  } else if (w < 16) {
     w = std::sqrt(w) - 3;
     y = -0.000200214257;
     for (double k : {0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047,
                      1.00167406, 2.83297682})
       y = k + y * w;
+  } else {  // beyond the paper's range: erfc(y) is about exp(-y * y) / (y * sqrt(pi))
+    double l = -std::log(p);
+    y = std::sqrt(l - 0.5 * std::log(std::numbers::pi * l));
   }
   y *= std::fabs(x);
-  for (int i = 0; i < 2; ++i) {  // on erfc, which keeps its digits near 1
+  for (int i = 0; i < 3; ++i) {  // on erfc, which keeps its digits near 1
     double error = (p - std::erfc(y)) / (2 / std::sqrt(std::numbers::pi) * std::exp(-y * y));
     if (std::fabs(x) < 0.5) error = (std::erf(y) - std::fabs(x)) / (2 / std::sqrt(std::numbers::pi) * std::exp(-y * y));
     y -= error / (1 + y * error);

@@ -31,7 +31,8 @@ static double zeta(double s, double x) {
     return zeta(s, last + 1) + sign * (zeta(s, -last) - zeta(s, 1 - x));
   }
   double sum = 0;
-  for (; x <= 9; x += 1) sum += std::pow(x, -s);
+  double from = 9 + std::min(s, 171.0);  // 170! is the last factor that is finite
+  for (; x <= from; x += 1) sum += std::pow(x, -s);
   double power = std::pow(x, -s), factor = s, term = power / x, k = 0;
   sum += x * power / (s - 1) + 0.5 * power;
   // s (s+1) ... x^(-s-2k+1) by (2k)! / B2k

@@ -30,17 +30,28 @@ def child(start, only, verbose):
             sys.path.insert(0, str(ROOT / "build/python"))
             import oarlock
     import torch
+
     torch.set_num_threads(1)
     from torch.testing._internal.common_methods_invocations import op_db
 
     import runner
     from twins import load
+
     twins = load()
     infos = {(i.name, i.variant_test_name): i for i in op_db}
     ops = {name: oarlock.op_info(name) for name in oarlock.op_names()}
     untwinned = sorted(set(ops) - {t.op for t in twins})
-    print(json.dumps({"plugins": [p.name for p in oarlock.plugins() if p.state == "loaded" and p.name != "null"],
-                      "ops": len(ops), "untwinned": untwinned, "twins": len(twins)}), flush=True)
+    print(
+        json.dumps(
+            {
+                "plugins": [p.name for p in oarlock.plugins() if p.state == "loaded" and p.name != "null"],
+                "ops": len(ops),
+                "untwinned": untwinned,
+                "twins": len(twins),
+            }
+        ),
+        flush=True,
+    )
     for number, twin in enumerate(twins):
         if number < start or only not in twin.op:
             continue
@@ -49,10 +60,23 @@ def child(start, only, verbose):
         dtypes = next(([short(d) for d in t.dtypes] for t in op.types if t.name == "T"), None)
         gradient = twin.gradient and not op_without_gradient(op)
         count = runner.Run(twin, infos.get(twin.info), dtypes, gradient).run()
-        line = {"number": number, "op": twin.op, "twin": twin.name, "kind": "OpInfo" if twin.info else "expression" if twin.torch else "cases",
-                "samples": count.samples, "passed": count.passed, "values": count.values, "gradients": count.gradients,
-                "second": count.second, "errors": count.errors, "excluded": dict(count.excluded), "without": dict(count.without),
-                "not_drawn": count.not_drawn, "failures": count.failures, "notes": sorted(count.notes | ({twin.note} if twin.note else set()))}
+        line = {
+            "number": number,
+            "op": twin.op,
+            "twin": twin.name,
+            "kind": "OpInfo" if twin.info else "expression" if twin.torch else "cases",
+            "samples": count.samples,
+            "passed": count.passed,
+            "values": count.values,
+            "gradients": count.gradients,
+            "second": count.second,
+            "errors": count.errors,
+            "excluded": dict(count.excluded),
+            "without": dict(count.without),
+            "not_drawn": count.not_drawn,
+            "failures": count.failures,
+            "notes": sorted(count.notes | ({twin.note} if twin.note else set())),
+        }
         print(json.dumps(line), flush=True)
 
 
@@ -76,7 +100,9 @@ class Mode:
 
     def start(self, at):
         command = [sys.executable, str(HERE / "opinfo.py"), "--child", str(at), "--only", self.only]
-        self.process = subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
 
     def follow(self):
         at = 0
@@ -98,9 +124,25 @@ class Mode:
                 return
             if running is None:
                 raise RuntimeError(f"{self.name}: the process ended with {code} between twins: {said[-2000:]}")
-            self.lines.append({"number": running["starts"], "op": running["op"], "twin": running["twin"], "kind": "OpInfo", "samples": 1, "passed": 0,
-                               "values": [0, 1], "gradients": [0, 0], "second": [0, 0], "errors": [0, 0], "excluded": {}, "without": {},
-                               "not_drawn": 0, "failures": [f"the process died with {code}"], "notes": []})
+            self.lines.append(
+                {
+                    "number": running["starts"],
+                    "op": running["op"],
+                    "twin": running["twin"],
+                    "kind": "OpInfo",
+                    "samples": 1,
+                    "passed": 0,
+                    "values": [0, 1],
+                    "gradients": [0, 0],
+                    "second": [0, 0],
+                    "errors": [0, 0],
+                    "excluded": {},
+                    "without": {},
+                    "not_drawn": 0,
+                    "failures": [f"the process died with {code}"],
+                    "notes": [],
+                }
+            )
             at = running["starts"] + 1
 
 
@@ -122,14 +164,27 @@ def merged(modes):
                 reasons[reason] = reasons.get(reason, 0) + n
             for reason, n in line["without"].items():
                 without[reason] = without.get(reason, 0) + n
-        notes = [f"{n} {reason}" for reason, n in sorted(left_out.items())] + [f"{n} without second order or gradient: {reason}"
-                                                                               for reason, n in sorted(without.items())]
+        notes = [f"{n} {reason}" for reason, n in sorted(left_out.items())] + [
+            f"{n} without second order or gradient: {reason}" for reason, n in sorted(without.items())
+        ]
         if add("not_drawn"):
             notes.append(f"{add('not_drawn')} more samples not drawn")
         notes += sorted({note for line in together for note in line["notes"]})
         out = sum(left_out.values())
-        rows.append([first["op"], first["twin"], add("samples"), add("passed"), out, share(pair("values")), share(pair("gradients")),
-                     share(pair("second")), share(pair("errors")), "; ".join(notes)])
+        rows.append(
+            [
+                first["op"],
+                first["twin"],
+                add("samples"),
+                add("passed"),
+                out,
+                share(pair("values")),
+                share(pair("gradients")),
+                share(pair("second")),
+                share(pair("errors")),
+                "; ".join(notes),
+            ]
+        )
         total, passed, excluded = total + add("samples") - out, passed + add("passed"), excluded + out
         not_drawn += add("not_drawn")
         for mode, line in zip(modes, together):
@@ -147,6 +202,7 @@ def main():
         return child(args.child, args.only, args.verbose)
 
     import threading
+
     modes = [Mode("with plugins", {}, args.only), Mode("without plugins", {"OARLOCK_BACKENDS": ""}, args.only)]
     problems = []
 
@@ -166,14 +222,23 @@ def main():
 
     sys.path.insert(0, str(HERE))
     from reasons import REASONS
+
     rows, failures, reasons, (passed, total, excluded) = merged(modes)
     head = modes[0].head
     rows += [[op, "none", 0, 0, 0, "", "", "", "", "no twin"] for op in head["untwinned"] if args.only in op]
     rows.sort(key=lambda row: row[0])
     rows += [["(reason)", reason, "", "", n, "", "", "", "", REASONS[reason]] for reason, n in sorted(reasons.items())]
     twinned = head["ops"] - len(head["untwinned"])
-    print(json.dumps({"columns": COLUMNS, "rows": rows, "plugins": head["plugins"],
-                      "summary": f"{passed} of {total} pass, {excluded} excluded; {twinned} of {head['ops']} ops have a twin"}))
+    print(
+        json.dumps(
+            {
+                "columns": COLUMNS,
+                "rows": rows,
+                "plugins": head["plugins"],
+                "summary": f"{passed} of {total} pass, {excluded} excluded; {twinned} of {head['ops']} ops have a twin",
+            }
+        )
+    )
     seen = set()
     for text in failures:
         key = text.split(":")[0]

@@ -10,6 +10,7 @@ from typing import Any, Callable, Optional
 
 from reasons import REASONS
 
+
 class Excluded(Exception):
     def __init__(self, reason, detail=""):
         assert reason in REASONS, reason
@@ -41,6 +42,8 @@ class Twin:
     second: bool = True
     note: str = ""
     special: bool = True  # elementwise: NaN, infinities, zeros and the limits too
+    rough: float = 1  # torch's own f64 has this many times the error, as the note says
+    nan: str = ""  # what Oarlock gives for NaN where torch differs: NaN is then no sample
 
 
 TWINS = []

@@ -4,7 +4,7 @@ import importlib
 
 import twin
 
-MODULES = ("elementwise", "reductions", "shapes", "networks")
+MODULES = ("elementwise", "reductions", "shapes", "indices", "creation", "networks", "gradients", "draws", "optimisers")
 
 
 def load():

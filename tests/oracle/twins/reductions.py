@@ -36,15 +36,33 @@ def widened(x, dtype=None):
 def reduction(f, cast=None):
     def call(x, dim=None, keepdim=False, *, dtype=None):
         return f(cast(x, dtype) if cast else x, axes(x, dim), keepdim)
+
     return call
 
 
 WIDENS = "through a cast of integers to i64, which torch makes by itself"
 twin("sum", "sum", reduction(o.sum, widened), scale="absolute", note=WIDENS)
 twin("product", "prod", reduction(o.product, widened), ulps=8, note=WIDENS)
-twin("mean", "mean", reduction(o.mean, lambda x, dtype: x if dtype is None else o.cast(x, named(dtype))), scale="absolute")
-twin("max", "amax", reduction(o.max), exact=True)
-twin("min", "amin", reduction(o.min), exact=True)
+twin(
+    "mean",
+    "mean",
+    reduction(o.mean, lambda x, dtype: x if dtype is None else o.cast(x, named(dtype))),
+    scale="absolute",
+)
+twin(
+    "max",
+    "amax",
+    reduction(o.max),
+    exact=True,
+    accepts={"reduction": "over nothing max is -infinity or the lowest integer and min the opposite, as in ONNX 18"},
+)
+twin(
+    "min",
+    "amin",
+    reduction(o.min),
+    exact=True,
+    accepts={"reduction": "over nothing max is -infinity or the lowest integer and min the opposite, as in ONNX 18"},
+)
 twin("max", "max/reduction_with_dim", reduction(o.max), pick=lambda out: out[0], exact=True)
 twin("min", "min/reduction_with_dim", reduction(o.min), pick=lambda out: out[0], exact=True)
 twin("max", "max/reduction_no_dim", reduction(o.max), exact=True)
@@ -62,6 +80,7 @@ def spread(f):
             dim, unbiased = None, dim
         n = 1 if correction is None and unbiased is None else correction if correction is not None else int(unbiased)
         return f(x, axes(x, dim), keepdim, float(n))
+
     return call
 
 
@@ -75,18 +94,27 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
 
 
 twin("vector_norm", "linalg.vector_norm", vector_norm, ulps=8)
-twin("vecdot", "linalg.vecdot", lambda x, y, dim=-1: o.vecdot(o.moveaxis(x, dim, -1), o.moveaxis(y, dim, -1)), scale="absolute")
+twin(
+    "vecdot",
+    "linalg.vecdot",
+    lambda x, y, dim=-1: o.vecdot(o.moveaxis(x, dim, -1), o.moveaxis(y, dim, -1)),
+    scale="absolute",
+)
 
 
 def _at(f):
     """Ties may be broken otherwise: the element that stands at the place is compared, not the place."""
+
     def call(x, dim=None, keepdim=False):
         a = axes(x, dim)
         if a is None:
             flat = o.reshape(x, (-1,))
             picked = o.take_along_axis(flat, o.reshape(f(x), (1,)), 0)
             return o.reshape(picked, (1,) * x.ndim if keepdim else ())
-        return o.take_along_axis(x, f(x, a, True), a) if keepdim else o.squeeze(o.take_along_axis(x, f(x, a, True), a), a)
+        return (
+            o.take_along_axis(x, f(x, a, True), a) if keepdim else o.squeeze(o.take_along_axis(x, f(x, a, True), a), a)
+        )
+
     return call
 
 
@@ -96,6 +124,7 @@ def _torch_at(greatest):
             out = x.max() if greatest else x.min()
             return out.reshape((1,) * x.ndim) if keepdim else out
         return (x.max(dim, keepdim) if greatest else x.min(dim, keepdim))[0]
+
     return call
 
 
@@ -107,16 +136,34 @@ twin("argmin", "argmin", _at(o.argmin), torch=_torch_at(False), exact=True, note
 def scan(f, cast=None):
     def call(x, dim, *, dtype=None):
         return f(cast(x, dtype) if cast else x, axis(x, dim))
+
     return call
 
 
 twin("cumsum", "cumsum", scan(o.cumsum, widened), scale="absolute", note=WIDENS)
 twin("cumulative_product", "cumprod", scan(o.cumulative_product, widened), ulps=8, note=WIDENS)
-twin("cumulative_max", "cummax", lambda x, dim: o.cumulative_max(x, axis(x, dim)).values, pick=lambda out: out[0], exact=True, note=TIES)
+twin(
+    "cumulative_max",
+    "cummax",
+    lambda x, dim: o.cumulative_max(x, axis(x, dim)).values,
+    pick=lambda out: out[0],
+    exact=True,
+    note=TIES,
+)
 twin("softmax", "softmax", lambda x, dim, *, dtype=None: o.softmax(x, axis(x, dim)), scale="largest")
-twin("softmax", "softmax/with_dtype", lambda x, dim, *, dtype: o.softmax(o.cast(x, named(dtype)), axis(x, dim)), scale="largest")
+twin(
+    "softmax",
+    "softmax/with_dtype",
+    lambda x, dim, *, dtype: o.softmax(o.cast(x, named(dtype)), axis(x, dim)),
+    scale="largest",
+)
 twin("log_softmax", "log_softmax", lambda x, dim, *, dtype=None: o.log_softmax(x, axis(x, dim)), scale="largest")
-twin("log_softmax", "log_softmax/with_dtype", lambda x, dim, *, dtype: o.log_softmax(o.cast(x, named(dtype)), axis(x, dim)), scale="largest")
+twin(
+    "log_softmax",
+    "log_softmax/with_dtype",
+    lambda x, dim, *, dtype: o.log_softmax(o.cast(x, named(dtype)), axis(x, dim)),
+    scale="largest",
+)
 
 
 def sort(x, dim=-1, descending=False, stable=False):
@@ -125,13 +172,20 @@ def sort(x, dim=-1, descending=False, stable=False):
 
 def _torch_sort(x, dim=-1, descending=False, stable=False):
     import torch
+
     return tuple(torch.sort(x, dim=dim, descending=descending, stable=True))
 
 
 twin("sort", "sort", sort, torch=_torch_sort, exact=True, note="against torch's stable sort")
 twin("sort", "msort", lambda x: o.sort(x, axis(x, 0)).values, exact=True)
-twin("argsort", "argsort", lambda x, dim=-1, descending=False, stable=False: o.argsort(x, axis(x, dim), descending),
-     torch=lambda *a, **k: _torch_sort(*a, **k)[1], exact=True, note="against torch's stable sort")
+twin(
+    "argsort",
+    "argsort",
+    lambda x, dim=-1, descending=False, stable=False: o.argsort(x, axis(x, dim), descending),
+    torch=lambda *a, **k: _torch_sort(*a, **k)[1],
+    exact=True,
+    note="against torch's stable sort",
+)
 
 
 def topk(x, k, dim=-1, largest=True, sorted=True):
@@ -161,6 +215,7 @@ twin("median", "median", median, pick=lambda out: out if not isinstance(out, tup
 def _rows(dtype, requires_grad):
     import torch
     from torch.testing._internal.opinfo.core import SampleInput
+
     for shape, dim in (((6,), 0), ((3, 4), 1), ((4, 3), 0), ((2, 5, 2), 1), ((1, 8), -1)):
         x = torch.testing.make_tensor(shape, dtype=dtype, device="cpu", requires_grad=requires_grad)
         for keepdim in (False, True):
@@ -169,11 +224,19 @@ def _rows(dtype, requires_grad):
 
 def _quantile(x, dim, keepdim):
     import torch
+
     return torch.quantile(x, 0.5, dim, keepdim)
 
 
-expression("median", "torch.quantile at 1/2", lambda x, dim, keepdim: o.median(x, dim, keepdim), _quantile, _rows, scale="largest",
-           second=False)
+expression(
+    "median",
+    "torch.quantile at 1/2",
+    lambda x, dim, keepdim: o.median(x, dim, keepdim),
+    _quantile,
+    _rows,
+    scale="largest",
+    second=False,
+)
 
 
 def unique(x, sorted=True, return_inverse=False, return_counts=False, dim=None):
@@ -186,6 +249,7 @@ def unique(x, sorted=True, return_inverse=False, return_counts=False, dim=None):
 
 def _torch_unique(x, sorted=True, **more):
     import torch
+
     return torch.unique(x, sorted=True, **more)
 
 
@@ -202,8 +266,14 @@ def search_sorted(sorted_sequence, values, *, out_int32=False, right=False, side
 
 
 twin("search_sorted", "searchsorted", search_sorted, exact=True)
-twin("search_sorted", "bucketize", lambda x, boundaries, *, out_int32=False, right=False:
-     search_sorted(boundaries, x, out_int32=out_int32, right=right), exact=True)
+twin(
+    "search_sorted",
+    "bucketize",
+    lambda x, boundaries, *, out_int32=False, right=False: search_sorted(
+        boundaries, x, out_int32=out_int32, right=right
+    ),
+    exact=True,
+)
 
 
 def bincount(x, weights=None, minlength=0):
@@ -213,25 +283,44 @@ def bincount(x, weights=None, minlength=0):
     return o.bincount(x, length, weights, "float32" if named(weights.dtype) == "float32" else "float64")
 
 
-twin("bincount", "bincount", bincount, exact=False, scale="absolute", note="length from the greatest number, which torch reads by itself")
-twin("nonzero", "nonzero", lambda x, *, as_tuple=False: tuple(
-    o.squeeze(part, 1) for part in o.call_op("split", o.nonzero(x), sizes=[1] * x.ndim, axis=1)) if as_tuple else o.nonzero(x),
-     exact=True)
+twin(
+    "bincount",
+    "bincount",
+    bincount,
+    exact=False,
+    scale="absolute",
+    note="length from the greatest number, which torch reads by itself",
+)
+
+
+def nonzero(x, *, as_tuple=False):
+    if not as_tuple:
+        return o.nonzero(x)
+    if x.ndim == 0:
+        raise Excluded("axis of a scalar")
+    return tuple(o.squeeze(part, 1) for part in o.call_op("split", o.nonzero(x), sizes=[1] * x.ndim, axis=1))
+
+
+twin("nonzero", "nonzero", nonzero, exact=True)
 twin("nonzero", "argwhere", lambda x: o.nonzero(x), exact=True)
 
 
 def _scan_samples(dtype, requires_grad):
     import torch
     from torch.testing._internal.opinfo.core import SampleInput
+
     for shape, dim in (((5,), 0), ((3, 4), 1), ((4, 3), 0), ((2, 7, 2), 1), ((0, 3), 0)):
-        decay, x = (torch.testing.make_tensor(shape, dtype=dtype, device="cpu", low=-1, high=1, requires_grad=requires_grad)
-                    for _ in range(2))
+        decay, x = (
+            torch.testing.make_tensor(shape, dtype=dtype, device="cpu", low=-1, high=1, requires_grad=requires_grad)
+            for _ in range(2)
+        )
         for reverse in (False, True):
             yield SampleInput(decay, x, dim, reverse)
 
 
 def _linear_scan(decay, x, dim, reverse):
     import torch
+
     if not x.shape[dim]:
         return decay * x
     out, last = [], torch.zeros_like(x.select(dim, 0))
@@ -241,19 +330,29 @@ def _linear_scan(decay, x, dim, reverse):
     return torch.stack(out[::-1] if reverse else out, dim)
 
 
-expression("linear_scan", "a loop in torch", lambda decay, x, dim, reverse: o.linear_scan(decay, x, dim, reverse), _linear_scan,
-           _scan_samples, scale="absolute")
+expression(
+    "linear_scan",
+    "a loop in torch",
+    lambda decay, x, dim, reverse: o.linear_scan(decay, x, dim, reverse),
+    _linear_scan,
+    _scan_samples,
+    scale="absolute",
+)
 
 
 def _lists(dtype, requires_grad):
     import torch
     from torch.testing._internal.opinfo.core import SampleInput
+
     for shapes in (((3,),), ((2, 3), (4,), ()), ((0,), (5, 1))):
-        yield SampleInput([torch.testing.make_tensor(s, dtype=dtype, device="cpu", requires_grad=requires_grad) for s in shapes])
+        yield SampleInput(
+            [torch.testing.make_tensor(s, dtype=dtype, device="cpu", requires_grad=requires_grad) for s in shapes]
+        )
 
 
 def _global_norm(xs):
     import torch
+
     return torch.linalg.vector_norm(torch.cat([x.reshape(-1) for x in xs]))
 
 
