@@ -92,14 +92,21 @@ void put(const Job& job, const Matrix& m, uint32_t dtype, int64_t rows, int64_t 
   scatter(narrow, m.row, m.col, rows, cols, size_of(dtype), m.data);
 }
 
-// out [m, n] (+)= a [m, k] b [k, n], b in panels that stay in L1.
+// out [m, n] (+)= a [m, k] b [k, n], b packed in panels: heads lie so far apart that their rows would share few cache sets.
 void product(const Job& job, const float* a, int64_t a_row, int64_t a_col, Dense b, float* out, int64_t out_row,
              int64_t m, int64_t n, int64_t k, bool accumulate) {
-  constexpr int64_t kDepth = 128;
-  for (int64_t from = 0; from < k || from == 0; from += kDepth) {
-    job.kernels->matmul_f32({a + from * a_col, b.data + from * b.row, out, m, n, std::min(kDepth, k - from), a_row,
-                             a_col, b.row, out_row, accumulate || from > 0});
-    if (k == 0) break;
+  constexpr int64_t kDepth = 128, kPanel = 32;
+  alignas(64) float panel[kDepth * kPanel];
+  const bool packs = m >= 12 && k > 0;
+  for (int64_t column = 0; column < n; column += packs ? kPanel : n) {
+    const int64_t width = packs ? std::min(kPanel, n - column) : n;
+    for (int64_t from = 0; from < k || from == 0; from += kDepth) {
+      const int64_t depth = std::min(kDepth, k - from);
+      const float* rows = b.data + from * b.row + column;
+      if (packs) gather(reinterpret_cast<const char*>(rows), b.row, 1, depth, width, 4, reinterpret_cast<char*>(panel));
+      job.kernels->matmul_f32({a + from * a_col, packs ? panel : rows, out + column, m, width, depth, a_row, a_col,
+                               packs ? width : b.row, out_row, accumulate || from > 0});
+    }
   }
 }
 

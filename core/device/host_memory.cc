@@ -55,6 +55,7 @@ class HostCache final : public BlockCache {
     munmap(block.data, (block.size_bytes + 4095) & ~uint64_t(4095));
     mapped -= block.size_bytes;
   }
+  uint64_t arena_bytes() const override { return 64u << 20; }
   Block cut(const Block& chunk, uint64_t at, uint64_t size_bytes) const override {
     return {static_cast<char*>(chunk.data) + at, 0, size_bytes};
   }

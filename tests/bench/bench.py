@@ -3,8 +3,8 @@
 A program prints one JSON object a line: {"case": "eager add of 16", "value": 51.2, "unit": "ns"}, and where there are
 such "budget" (at most), "rival" and "rival_value". Each program runs three times and the best figure of each counts:
 machines are shared, and noise only adds. A rival is timed in the same process, or in turns with it where it is another
-library (torch_bench, built by `ninja torch_bench` where Debian's libtorch-dev is installed; torch/loader.py, where
-OARLOCK_TORCH_PYTHON names a Python that has torch and torchvision), so that the ratio means something.
+library (torch_bench, built by `ninja torch_bench` against the torch of .venv-rivals; torch/loader.py, where
+OARLOCK_TORCH_PYTHON names a Python that has torch), so that the ratio means something.
 """
 
 import json
@@ -13,7 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-PROGRAMS = Path(__file__).resolve().parents[2] / "build/tests/bench"
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / "build/tests/bench"
 RUNS = 3
 
 
@@ -52,17 +53,15 @@ def rival_of(program):
     """(name, command) of what does the same with another library, where that is installed."""
     torch, python = PROGRAMS / "torch_bench", os.environ.get("OARLOCK_TORCH_PYTHON")
     if program.name == "eager_bench" and torch.exists():
-        return f"libtorch {torch_version()}", [torch]
+        return f"torch {torch_version(ROOT / '.venv-rivals/bin/python')}", [torch]
     if program.name == "loader_bench" and python:
-        version = subprocess.run([python, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True,
-                                 check=True).stdout.strip()
-        return f"torch {version}", [python, Path(__file__).with_name("torch") / "loader.py"]
+        return f"torch {torch_version(python)}", [python, Path(__file__).with_name("torch") / "loader.py"]
     return None
 
 
-def torch_version():
-    found = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libtorch-dev"], capture_output=True, text=True)
-    return found.stdout or "of unknown version"
+def torch_version(python):
+    command = [str(python), "-c", "from importlib.metadata import version; print(version('torch'))"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def row(program, figure):

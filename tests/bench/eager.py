@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import time
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,11 +116,10 @@ def main():
     if sys.argv[1:2] == ["--child"]:
         return child(sys.argv[2])
     try:
-        import torch
-    except ImportError:
+        rival = f"torch {version('torch')}"
+    except PackageNotFoundError:
         python = os.environ.get("OARLOCK_TORCH_PYTHON", ROOT / ".venv-rivals/bin/python")
         os.execv(python, [str(python), *sys.argv])
-    rival = f"torch {torch.__version__}"
     rows = rows_of("Python", *in_turns(lambda: python_figures("oarlock"), lambda: python_figures("torch")), rival, BUDGET)
     if (PROGRAMS / "torch_bench").exists():
         figures = in_turns(lambda: program_figures("eager_bench"), lambda: program_figures("torch_bench"))

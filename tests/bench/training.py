@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 import zlib
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -337,9 +338,9 @@ COLUMNS = ["workload", "dtype", "threads", "best ms", "median ms", "torch best m
 def rival_python():
     """A Python that has torch: this one, or the one of .venv-rivals."""
     try:
-        import torch  # noqa: F401
+        version("torch")
         return None
-    except ImportError:
+    except PackageNotFoundError:
         return os.environ.get("OARLOCK_TORCH_PYTHON", ROOT / ".venv-rivals/bin/python")
 
 
