@@ -18,7 +18,7 @@ TEST(SizeClass, HoldsWhatWasAskedForAndLosesAtMostAFifth) {
     SizeClass c = size_class(bytes);
     ASSERT_GE(c.size_bytes, bytes);
     ASSERT_EQ(c.size_bytes % 64, 0u);
-    if (bytes > 256) ASSERT_LE(double(c.size_bytes), double(bytes) * 1.25 + 64) << bytes;
+    if (bytes > 256) { ASSERT_LE(double(c.size_bytes), double(bytes) * 1.25 + 64) << bytes; }
     ASSERT_EQ(size_class(c.size_bytes).index, c.index) << bytes;
     ASSERT_EQ(size_class(c.size_bytes).size_bytes, c.size_bytes) << bytes;
   }
