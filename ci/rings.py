@@ -40,7 +40,7 @@ def rings(slow):
         Ring("device", [["test", "--ring", "device"]], needs="build"),
         Ring("python", [["test", "--ring", "python"]], needs="build"),
         Ring("asan", [["build", "--preset", "asan"], ["test", "--ring", "fast", "--preset", "asan"]]),
-        Ring("fuzz", [["test", "--ring", "fuzz", "--preset", "asan", "--seconds", "600" if slow else "10"]], needs="asan"),
+        Ring("fuzz", [["test", "--ring", "fuzz", "--preset", "asan", "--seconds", "120" if slow else "10"]], needs="asan"),
         Ring("tsan", [["build", "--preset", "tsan"],
                       ["test", "--ring", "fast", "--preset", "tsan", "--", "-R", THREADED]]),
     ]
