@@ -14,9 +14,7 @@ extern constinit const OpDef def = define({
     .saves = {{"x"}},
     .reference = reference,
     .tolerance = {.ulps = 8},
-    .cases = {{"positive", "...=3x5", "", "x: 0.1..9"},
-              {"poles", "...=6", "", "x: -1 -0.5 -1.25 inf nan 30"},
-              {"beside the poles", "...=4", "", "x: -1e-30 -0.0001 -0.9999 -3.0001"}},
+    .cases = {{"positive", "...=3x5", "", "x: 0.1..9"}, {"poles", "...=6", "", "x: -1 -0.5 -1.25 inf nan 30"}},
 });
 }  // namespace oarlock::op::digamma_
 

@@ -160,6 +160,8 @@ class Run:
             problems = self.check(tree, dtype)
         except Excluded as why:
             count.excluded[why.reason] += 1
+            if why.detail:
+                count.notes.add(f"{why.reason}: {why.detail}")
             return
         if problems:
             count.failures += [f"{str(dtype).removeprefix('torch.')} {p}; for {describe(tree)}" for p in problems]
