@@ -494,6 +494,10 @@ bool Generator::draw_values(Random& random, const Wishes& w, Draw& d) {
                      (positive || random.chance(0.5) ? 1 : -1));
     random.shuffle(grid);
   }
+  // Integers at their ends, but those that a float operand of the call, which they may be promoted to, can hold.
+  double end = 0x1p52;
+  for (const Operand& o : d.inputs)
+    if (o.present && is_float(o.dtype)) end = std::min(end, largest(o.dtype) / 16);
   for (size_t i = 0; i < d.inputs.size(); ++i) {
     Operand& o = d.inputs[i];
     if (!o.present) continue;
@@ -540,8 +544,8 @@ bool Generator::draw_values(Random& random, const Wishes& w, Draw& d) {
                         : std::exp(random.real(-6, 3)) * (random.chance(0.5) ? 1 : -1);
       else if (o.dtype == DType::boolean) x = random.chance(0.5);
       else if (mode == 9)  // the ends, where integers wrap
-        x = random.chance(0.5)          ? std::min(largest(o.dtype), 0x1p52)
-            : set_of(o.dtype) & kSigned ? -std::min(largest(o.dtype), 0x1p52)
+        x = random.chance(0.5)          ? std::min(largest(o.dtype), end)
+            : set_of(o.dtype) & kSigned ? -std::min(largest(o.dtype), end)
                                         : 0;
       else x = double(random.between(set_of(o.dtype) & kSigned ? -9 : 0, 9));
       if (hole && x == 0 && !is_float(o.dtype)) x = 1;

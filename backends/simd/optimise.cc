@@ -58,12 +58,14 @@ struct Rmsprop {
     const auto p = l.get(s.p);
     auto g = l.get(s.g);
     if (s.decay != 0) g = hn::MulAdd(p, L::set(s.decay), g);
-    auto v = L::mixed(l.get(s.a), hn::Mul(g, g), s.beta1);
+    const auto before = l.get(s.a);
+    auto v = L::mixed(before, hn::Mul(g, g), s.beta1);
     l.put(v, s.a);
-    if (s.b != nullptr) {
-      const auto mean = L::mixed(l.get(s.b), g, s.beta1);
-      l.put(mean, s.b);
-      v = hn::Sub(v, hn::Mul(mean, mean));
+    if (s.b != nullptr) {  // as the op's decomposition: no cancellation of the new gradient
+      const auto mean = l.get(s.b), away = hn::Sub(g, mean);
+      const auto spread = hn::MulAdd(hn::Mul(away, away), L::set(1 - s.beta1), hn::NegMulAdd(mean, mean, before));
+      v = hn::Max(hn::Mul(spread, L::set(s.beta1)), L::set(0));
+      l.put(L::mixed(mean, g, s.beta1), s.b);
     }
     auto move = hn::Div(g, hn::Add(hn::Sqrt(v), L::set(s.epsilon)));
     if (s.c != nullptr) {

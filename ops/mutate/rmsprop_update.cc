@@ -6,7 +6,8 @@ extern constinit const OpDef def = define({
     .name = "rmsprop_update",
     .summary = "One step of RMSProp: g = gradient + weight_decay * parameter; mean_square = alpha * mean_square + (1 - "
                "alpha) * g * g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted "
-               "(centred); step = g / (sqrt(...) + epsilon); with momentum, momentum = beta * momentum + step and step "
+               "(centred, never below 0); step = g / (sqrt(...) + epsilon); with momentum, momentum = beta * momentum "
+               "+ step and step "
                "= momentum; parameter -= rate * step. Nothing is computed in less than f32.",
     .source = "Hinton 2012, Neural networks for machine learning, lecture 6; Graves 2013, Generating sequences with "
               "recurrent neural networks, for the centred one",
@@ -36,11 +37,15 @@ static void decompose(RuleCall& c) {
   Tensor p = step.wide(c.in(0)), g = step.wide(c.in(1));
   if (decay != 0) g = add(g, multiply(p, number(decay, p)));
   Tensor v = step.mixed(c.in(2), square(g), alpha);
-  assign(c.in(2), as(v, c.in(2).dtype()));
   if (c.has(3)) {
-    Tensor mean = step.mixed(c.in(3), g, alpha);
-    assign(c.in(3), as(mean, c.in(3).dtype()));
-    v = subtract(v, square(mean));
+    // The difference of the new mean square and the new mean's square, without the cancellation of the new gradient.
+    Tensor before = step.wide(c.in(2)), mean = step.wide(c.in(3));
+    Tensor spread = add(subtract(before, square(mean)), multiply(square(subtract(g, mean)), number(1 - alpha, p)));
+    assign(c.in(2), as(v, c.in(2).dtype()));
+    v = maximum(multiply(spread, number(alpha, p)), number(0, p));
+    assign(c.in(3), as(step.mixed(c.in(3), g, alpha), c.in(3).dtype()));
+  } else {
+    assign(c.in(2), as(v, c.in(2).dtype()));
   }
   Tensor move = divide(g, add(sqrt(v), number(c.attrs.real(1), p)));
   if (c.has(4)) {

@@ -1649,9 +1649,9 @@ OAR_EXPORT oar_status_t OAR_CALL oar_rms_norm_gradient(oar_tensor_t* dy, oar_ten
     oar_tensor_t* inverse_rms, oar_tensor_t* scale, oar_tensor_t** out_dx, oar_tensor_t** out_dscale);
 
 /* One step of RMSProp: g = gradient + weight_decay * parameter; mean_square = alpha * mean_square + (1 - alpha) * g
- *   * g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred); step = g /
- *   (sqrt(...) + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate
- *   * step. Nothing is computed in less than f32.
+ *   * g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred, never below 0);
+ *   step = g / (sqrt(...) + epsilon); with momentum, momentum = beta * momentum + step and step = momentum;
+ *   parameter -= rate * step. Nothing is computed in less than f32.
  * parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated, values not negative), mean M[*S]
  *   (optional, mutated), momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
  * T: floats

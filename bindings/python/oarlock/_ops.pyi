@@ -2460,7 +2460,7 @@ def rms_norm_gradient(dy: TensorLike, x: TensorLike, inverse_rms: TensorLike, sc
 
 def rmsprop_update(parameter: TensorLike, gradient: TensorLike, mean_square: TensorLike, rate: TensorLike, mean: TensorLike | None = None, momentum: TensorLike | None = None, alpha: float = 0.99, epsilon: float = 1e-08, weight_decay: float = 0.0, beta: float = 0.9) -> None:
     r"""
-    One step of RMSProp: g = gradient + weight_decay * parameter; mean_square = alpha * mean_square + (1 - alpha) * g * g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred); step = g / (sqrt(...) + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate * step. Nothing is computed in less than f32.
+    One step of RMSProp: g = gradient + weight_decay * parameter; mean_square = alpha * mean_square + (1 - alpha) * g * g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred, never below 0); step = g / (sqrt(...) + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate * step. Nothing is computed in less than f32.
 
     parameter [*S] (mutated)
     gradient [*S] (constant)

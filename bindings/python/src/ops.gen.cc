@@ -6697,7 +6697,7 @@ PyMethodDef op_functions[] = {
      "rmsprop_update(parameter, gradient, mean_square, rate, mean=None, momentum=None, alpha=0.99, epsilon=1e-08, weight_decay=0.0, beta=0.9)\n"
      "--\n"
      "\n"
-     "One step of RMSProp: g = gradient + weight_decay * parameter; mean_square = alpha * mean_square + (1 - alpha) * g * g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred); step = g / (sqrt(...) + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate * step. Nothing is computed in less than f32.\n"
+     "One step of RMSProp: g = gradient + weight_decay * parameter; mean_square = alpha * mean_square + (1 - alpha) * g * g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred, never below 0); step = g / (sqrt(...) + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate * step. Nothing is computed in less than f32.\n"
      "\n"
      "parameter [*S] (mutated)\n"
      "gradient [*S] (constant)\n"

@@ -1237,9 +1237,9 @@ OAR_EXPORT RmsNormGradientResult rms_norm_gradient(const Tensor& dy, const Tenso
     const Tensor& scale = {});
 
 // One step of RMSProp: g = gradient + weight_decay * parameter; mean_square = alpha * mean_square + (1 - alpha) * g *
-//   g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred); step = g / (sqrt(...)
-//   + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -= rate * step.
-//   Nothing is computed in less than f32.
+//   g; with mean, mean = alpha * mean + (1 - alpha) * g and its square is subtracted (centred, never below 0); step =
+//   g / (sqrt(...) + epsilon); with momentum, momentum = beta * momentum + step and step = momentum; parameter -=
+//   rate * step. Nothing is computed in less than f32.
 // parameter [*S] (mutated), gradient [*S] (constant), mean_square M[*S] (mutated, values not negative), mean M[*S]
 //   (optional, mutated), momentum M[*S] (optional, mutated), rate f64[] (host) -> nothing
 // T: floats
