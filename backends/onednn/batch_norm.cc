@@ -56,16 +56,6 @@ void hand_on(const void* user, const oar_frame_t* frame, char* workspace) {
   }
 }
 
-template <class Make>
-auto described_by(Make make) {
-  try {
-    return make();
-  } catch (const dnnl::error& error) {
-    if (error.status != dnnl_unimplemented && error.status != dnnl_invalid_arguments) throw;
-    throw kit::Refusal(OAR_REASON_DEVICE, -1, "oneDNN has no such batch normalisation on this CPU");
-  }
-}
-
 memory::desc vector_desc(int64_t n) { return {{n}, memory::data_type::f32, memory::format_tag::x}; }
 
 oar_status_t prepare_forward(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_call_t* call,
@@ -87,7 +77,7 @@ oar_status_t prepare_forward(oar_pack_t* pack, const oar_kernel_decl_t*, const o
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     const memory::desc image = channels_last(x), vector = vector_desc(f->channels);
     const ThreadLimit limit(pack->host);
-    const auto desc = described_by([&] {
+    const auto desc = described_by("batch normalisation", [&] {
       return batch_norm_desc(pack->engine, f->training, image, static_cast<float>(f->epsilon), scale, bias, attr);
     });
     const int n = static_cast<int>(call->n_inputs);
@@ -142,7 +132,8 @@ oar_status_t prepare_backward(oar_pack_t* pack, const oar_kernel_decl_t*, const 
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     const memory::desc image = channels_last(x), vector = vector_desc(b->channels);
     const ThreadLimit limit(pack->host);
-    const auto desc = described_by([&] { return batch_norm_gradient_desc(pack->engine, training, image, 0.f, attr); });
+    const auto desc = described_by("batch normalisation",
+                                   [&] { return batch_norm_gradient_desc(pack->engine, training, image, 0.f, attr); });
     const int n = static_cast<int>(call->n_inputs);
     auto state = std::make_unique<Staged>(pack, dnnl::batch_normalization_backward(desc));
     state->input(DNNL_ARG_DIFF_DST, 0, described(dy, 0), image);

@@ -51,15 +51,7 @@ oar_status_t prepare(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     const ThreadLimit limit(pack->host);
-    dnnl::eltwise_forward::primitive_desc desc;
-    try {
-      desc = eltwise_desc(pack->engine, op.algorithm, line, attr);
-    } catch (const dnnl::error& error) {
-      if (error.status != dnnl_unimplemented && error.status != dnnl_invalid_arguments) throw;
-      throw kit::Refusal(OAR_REASON_DEVICE, 0, "oneDNN lacks this type on this CPU");  // bf16 without AVX-512
-    }
-    if (std::string_view(desc.impl_info_str()).substr(0, 3) == "ref")
-      throw kit::Refusal(OAR_REASON_SLOWER, -1, "oneDNN has only its reference loop for this");
+    const auto desc = described_by("loop", [&] { return eltwise_desc(pack->engine, op.algorithm, line, attr); });
     auto state = std::make_unique<Prepared>(pack, dnnl::eltwise_forward(desc));
     state->bind(DNNL_ARG_SRC, line, 0);
     state->bind(DNNL_ARG_DST, line, 1);

@@ -5,6 +5,8 @@
 #include <kit.hpp>
 #include <kit_list.h>
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "dnnl_api.h"
@@ -66,6 +68,21 @@ void release(void* state);
 
 // Gives a state away: fills in state and workspace.
 void finish(oar_prepared_t* out_prepared, Prepared* state, const dnnl::memory::desc& scratchpad, uint64_t cost_ns);
+
+// The primitive descriptor that make() returns. Refuses where oneDNN has none, or only a reference loop, which is slower
+// than anyone's.
+template <class Make>
+auto described_by(const char* what, Make make) {
+  try {
+    auto desc = make();
+    if (std::string_view(desc.impl_info_str()).substr(0, 3) == "ref")
+      throw kit::Refusal(OAR_REASON_SLOWER, -1, std::string("oneDNN has only its reference ") + what + " for this");
+    return desc;
+  } catch (const dnnl::error& error) {
+    if (error.status != dnnl_unimplemented && error.status != dnnl_invalid_arguments) throw;
+    throw kit::Refusal(OAR_REASON_DEVICE, -1, std::string("oneDNN has no such ") + what + " on this CPU");
+  }
+}
 
 constexpr uint64_t kF32 = OAR_BIT(OAR_DTYPE_F32);
 constexpr uint64_t kBf16 = OAR_BIT(OAR_DTYPE_BF16);

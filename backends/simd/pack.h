@@ -144,15 +144,16 @@ struct OptimiserKernels {
   void (*step[3])(const OptimiserStep& step, int64_t n) = {};  // Adam, RMSProp, Adagrad
 };
 
-// One row of layer_norm or its gradient (out is dx); mean and inverse are one element. scale, bias: may be NULL.
+// One row of layer_norm or its gradient (out is dx); mean and inverse are one element. scale, bias: may be NULL. To dscale
+// and dbias a gradient adds its row's share.
 struct NormRow {
-  const void *x, *dy, *scale, *bias;
-  void *out, *mean, *inverse;
+  const void *x = nullptr, *dy = nullptr, *scale = nullptr, *bias = nullptr;
+  void *out = nullptr, *mean = nullptr, *inverse = nullptr, *dscale = nullptr, *dbias = nullptr;
 };
 struct NormKernels {
   void (*forward)(const NormRow& row, int64_t n, double epsilon) = nullptr;
   void (*backward)(const NormRow& row, int64_t n) = nullptr;
-  void (*columns)(const NormRow& row, int64_t n, double* dscale, double* dbias) = nullptr;
+  void (*fold)(void* from, double* to, int64_t n) = nullptr;
 };
 
 // Everything that depends on the CPU. Each family fills its part.

@@ -88,6 +88,9 @@ const Conv kCases[] = {
     {{2, 32, 10, 10}, {32, 1, 3, 3}, 1, 1, 1, 32},
     {{2, 8, 6, 7, 5}, {8, 8, 3, 1, 2}, 1, 0},
     {{4, 24, 7, 7}, {40, 24, 1, 1}},
+    {{1, 256, 4, 3}, {160, 256, 1, 1}},        // as products
+    {{1, 256, 2, 3}, {256, 256, 3, 3}, 1, 1},  // images too narrow for channels last
+    {{1, 256, 3, 5}, {256, 256, 3, 3}, 2, 1},
 };
 
 TEST(OnednnConv, ForwardAndBothGradientsInAnyLayout) {
