@@ -18,7 +18,7 @@ inline Tensor share_of(const Tensor& d, const Shape& all, std::string_view reduc
   if (reduction == "none") return d;
   Dim n = 1;
   for (Dim size : all) n = n * size;
-  return expand(reduction == "mean" ? divide(d, number(n, d)) : d, all);
+  return expand(reduction == "mean" ? as(divide(wide(d), number(n, wide(d))), d.dtype()) : d, all);
 }
 
 // x with axis as its last.
@@ -46,9 +46,9 @@ inline bool infer_labels(InferCall& c, int reduction) {
 }
 // The mean of losses is over the weights of the labels that count.
 inline Tensor reduced_labels(Tensor losses, const Tensor& weights, const Tensor& counted, std::string_view reduction) {
-  Tensor zero = number(0, losses), by = weights ? weights : number(1, losses);
-  if (reduction != "mean") return reduced(where(counted, losses, zero), reduction);
-  return divide(sum(where(counted, losses, zero)), sum(where(counted, by, zero)));
+  if (reduction != "mean") return reduced(where(counted, losses, number(0, losses)), reduction);
+  Tensor all = wide(losses), zero = number(0, all), by = weights ? wide(weights) : number(1, all);
+  return as(divide(sum(where(counted, all, zero)), sum(where(counted, by, zero))), losses.dtype());
 }
 
 }  // namespace oarlock::op

@@ -17,6 +17,8 @@ inline Tensor number(Dim d, const Tensor& x) {
   return d.known() ? full({}, double(d.n), x.dtype()) : dim_value(d, x.dtype());
 }
 inline Tensor as(const Tensor& x, DType t) { return x.dtype() == t ? x : cast(x, t); }
+// x, but f32 for f16 and bf16: sums of halves overflow, and a count of elements may be more than they hold.
+inline Tensor wide(const Tensor& x) { return as(x, at_least_f32(x.dtype())); }
 inline Tensor zeros_like(const Tensor& x) { return full(x.shape(), 0, x.dtype()); }
 
 // The shape with size 1 at every reduced axis.

@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <oarlock/base/settings.h>
+
 #include "api/cts/test.h"
 
 namespace oarlock::cts {
@@ -51,6 +53,7 @@ void say(int descriptor, const nlohmann::json& message) {
 
 int run_child(const Options& options, int descriptor, int from) {
   ::dup2(2, 1);  // what a plugin prints must not end up in the report
+  throw_if(set_setting("host_memory_limit", "1073741824"));
   std::vector<Test> tests = all_tests(options);
   if (from == 0) {
     nlohmann::json list = nlohmann::json::array();

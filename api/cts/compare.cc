@@ -52,6 +52,8 @@ std::optional<std::string> compare(const HostTensor& got, const HostTensor& want
     if (std::isinf(g) != std::isinf(w) && !std::isnan(g) && !std::isnan(w)) {
       double finite = std::isinf(g) ? w : g, infinite = std::isinf(g) ? g : w;
       if (std::signbit(finite) == std::signbit(infinite) && std::fabs(finite) >= largest(t) * (1 - factor)) continue;
+    } else if (t == DType::f16 && std::isnan(g) && std::isinf(w) && std::isinf(size)) {
+      continue;  // terms beyond what halves hold, of both signs
     } else if (std::isfinite(g) && std::isfinite(w) && (std::fabs(g - w) <= allowed || std::isinf(size))) {
       continue;
     }

@@ -27,7 +27,7 @@ static void decompose(RuleCall& c) {
   Tensor total;
   DType t = c.in(0).dtype();
   for (const Tensor& x : c.inputs) {
-    Tensor part = sum(square(as(x, t == DType::f64 ? t : DType::f32)));
+    Tensor part = sum(square(wide(x)));
     total = total.defined() ? add(total, part) : part;
   }
   c.set(0, as(sqrt(total), t));

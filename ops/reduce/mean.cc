@@ -26,6 +26,7 @@ static void infer(InferCall& c) { infer_reduction(c); }
 static void decompose(RuleCall& c) {
   Dim n = 1;
   for (int64_t a : c.attrs.integers(0)) n = n * c.in(0).shape()[int(a)];
-  c.set(0, divide(sum(c.in(0), c.attrs.integers(0), c.attrs.flag(1)), number(n, c.in(0))));
+  Tensor x = wide(c.in(0));
+  c.set(0, as(divide(sum(x, c.attrs.integers(0), c.attrs.flag(1)), number(n, x)), c.in(0).dtype()));
 }
 }  // namespace oarlock::op::mean_

@@ -24,14 +24,15 @@ extern constinit const OpDef def = define({
 namespace oarlock::op::std_ {
 static void infer(InferCall& c) { infer_reduction(c); }
 static void gradient(GradientCall& c) {
-  const Tensor& x = c.in(0);
+  Tensor x = wide(c.in(0));
   auto axes = c.attrs.integers(0);
   Dim n = 1;
   for (int64_t a : axes) n = n * x.shape()[int(a)];
   Shape kept = kept_shape(x.shape(), axes);
-  Tensor out = reshape(c.out(0), kept), freedom = subtract(number(n, x), number(c.attrs.real(2), x));
+  Tensor out = wide(reshape(c.out(0), kept)), freedom = subtract(number(n, x), number(c.attrs.real(2), x));
   Tensor safe = where(equal(out, number(0, out)), number(1, out), out), apart = subtract(x, mean(x, axes, true));
-  c.set(0, multiply(reshape(c.dout(0), kept), divide(apart, multiply(safe, freedom))));
+  Tensor dx = multiply(wide(reshape(c.dout(0), kept)), divide(apart, multiply(safe, freedom)));
+  c.set(0, as(dx, c.in(0).dtype()));
 }
 static void decompose(RuleCall& c) {
   c.set(0, sqrt(var(c.in(0), c.attrs.integers(0), c.attrs.flag(1), c.attrs.real(2))));

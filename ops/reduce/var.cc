@@ -24,12 +24,12 @@ extern constinit const OpDef def = define({
 namespace oarlock::op::var_ {
 static void infer(InferCall& c) { infer_reduction(c); }
 static void decompose(RuleCall& c) {
-  const Tensor& x = c.in(0);
+  Tensor x = wide(c.in(0));
   auto axes = c.attrs.integers(0);
   Dim n = 1;
   for (int64_t a : axes) n = n * x.shape()[int(a)];
   Tensor apart = subtract(x, mean(x, axes, true));
   Tensor freedom = maximum(subtract(number(n, x), number(c.attrs.real(2), x)), number(0, x));
-  c.set(0, divide(sum(square(apart), axes, c.attrs.flag(1)), freedom));
+  c.set(0, as(divide(sum(square(apart), axes, c.attrs.flag(1)), freedom), c.in(0).dtype()));
 }
 }  // namespace oarlock::op::var_

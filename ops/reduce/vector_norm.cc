@@ -59,7 +59,7 @@ static void decompose(RuleCall& c) {
   auto axes = c.attrs.integers(0);
   bool keep = c.attrs.flag(1);
   DType t = c.in(0).dtype();
-  Tensor x = as(c.in(0), t == DType::f64 ? t : DType::f32), out;
+  Tensor x = wide(c.in(0)), out;
   if (order == 0) out = sum(as(as(x, DType::boolean), x.dtype()), axes, keep);
   else if (order == INFINITY) out = maximum(max(abs(x), axes, keep), number(0, x));
   else if (order == -INFINITY) out = min(abs(x), axes, keep);

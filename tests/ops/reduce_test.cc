@@ -7,6 +7,19 @@ namespace {
 
 Tensor digits() { return shaped({3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}, {3, 4}); }
 
+// Sums of halves go beyond 65504, and so do counts of elements.
+TEST(Reductions, MeansOfManyHalves) {
+  for (DType t : {DType::f16, DType::bf16}) {
+    Tensor many = full({100000}, 2, t), large = full({3000}, 100, t);
+    expect_values(mean(many), {2});
+    expect_values(mean(large), {100});
+    expect_values(var(concat({full({3000}, 64, t), full({3000}, -64, t)})), {4096});
+    many.set_requires_grad();
+    mse_loss(many, full({100000}, 0, t)).backward();
+    EXPECT_NEAR(max(many.grad()).item(), 4e-5, 4e-7) << to_string(t);
+  }
+}
+
 TEST(Reduce, VarAndStd) {
   expect_values(var(digits(), {1}), {1.6875, 6.25, 3.1875});
   expect_values(var(digits(), {0}, false, 1), {1.3333333333333335, 17.333333333333336, 2.333333333333333, 13.0}, 1e-15);
