@@ -32,7 +32,7 @@ memory::desc weight_plain(const oar_value_t& w, int64_t groups, int operand) {
   return {dims, type_of(w.dtype), dense};
 }
 memory::desc weight_any(const oar_value_t& w, int64_t groups) {
-  return {weight_dims(w, groups), type_of(w.dtype), memory::format_tag::any};
+  return {weight_dims(w, groups), computed_in(w.dtype), memory::format_tag::any};
 }
 
 // What the three ops have in common: image and result of the convolution, its weights, and where they stand.
@@ -59,10 +59,10 @@ struct Convolution {
   }
   // How the primitive takes the images. blocked: in whatever order oneDNN likes best, reordered on the way in and out.
   bool blocked = false;
-  memory::desc x_desc() const { return blocked ? any(*x) : channels_last(*x); }
-  memory::desc y_desc() const { return blocked ? any(*y) : channels_last(*y); }
+  memory::desc x_desc() const { return blocked ? any(*x) : channels_last(*x, computed_in(x->dtype)); }
+  memory::desc y_desc() const { return blocked ? any(*y) : channels_last(*y, computed_in(y->dtype)); }
   static memory::desc any(const oar_value_t& value) {
-    return {memory::dims(value.shape, value.shape + value.n_dims), type_of(value.dtype), memory::format_tag::any};
+    return {memory::dims(value.shape, value.shape + value.n_dims), computed_in(value.dtype), memory::format_tag::any};
   }
   int64_t in() const { return w->shape[1]; }
   int64_t out() const { return w->shape[0]; }
@@ -118,11 +118,12 @@ oar_status_t prepare_forward(oar_pack_t* pack, const oar_kernel_decl_t*, const o
     const oar_value_t* bias = call->n_inputs > 2 ? call->inputs[2] : nullptr;
     Convolution c(call, call->inputs[0], call->inputs[1], call->outputs[0], 0, 1, static_cast<int>(call->n_inputs), 0);
     const memory::desc w_plain = weight_plain(*c.w, c.groups, 1);
-    memory::desc bias_desc;
+    memory::desc bias_given, bias_desc;
     if (bias != nullptr) {
       if (strides_of(*bias, 2)[0] != 1 && bias->shape[0] != 1)
         throw kit::Refusal(OAR_REASON_LAYOUT, 2, "the bias must be dense");
-      bias_desc = memory::desc({bias->shape[0]}, type_of(bias->dtype), memory::format_tag::x);
+      bias_given = memory::desc({bias->shape[0]}, type_of(bias->dtype), memory::format_tag::x);
+      bias_desc = memory::desc({bias->shape[0]}, computed_in(bias->dtype), memory::format_tag::x);
     }
     const ThreadLimit limit(pack->host);
     const bool packed = (c.w->flags & OAR_VALUE_CONSTANT) != 0;
@@ -147,7 +148,7 @@ oar_status_t prepare_forward(oar_pack_t* pack, const oar_kernel_decl_t*, const o
     } else {
       state->input(DNNL_ARG_WEIGHTS, 1, w_plain, desc.weights_desc());
     }
-    if (bias != nullptr) state->input(DNNL_ARG_BIAS, 2, bias_desc, bias_desc);
+    if (bias != nullptr) state->input(DNNL_ARG_BIAS, 2, bias_given, bias_desc);
     state->output(DNNL_ARG_DST, c.y_at, channels_last(*c.y), desc.dst_desc());
     state->scratch(DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc());
     choose_channels_last(out_prepared, 0, *c.y);

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "pack.h"
+#include "staged.h"
 
 namespace oarlock::onednn {
 namespace {
@@ -181,6 +181,44 @@ Epilogue epilogue_make(const oar_call_t* call, const Product& product) {
   return e;
 }
 
+// A held primitive, with reorders around it or none.
+struct State {
+  std::unique_ptr<Prepared> plain;
+  std::unique_ptr<Staged> staged;
+};
+oar_status_t launch_either(void* state, const oar_frame_t* frame) {
+  State& s = *static_cast<State*>(state);
+  return s.staged ? s.staged->launch(frame) : s.plain->launch(frame);
+}
+void release_either(void* state) { delete static_cast<State*>(state); }
+
+// bf16 computed in f32.
+void prepare_in_f32(oar_pack_t* pack, const oar_call_t* call, const Product& p, State* out_state,
+                    oar_prepared_t* out_prepared) {
+  memory::desc given[3], wanted[3];
+  for (int i = 0; i < 3; ++i) {
+    given[i] = memory::desc(p.shape[i], memory::data_type::bf16, p.strides[i]);
+    wanted[i] = memory::desc(p.shape[i], memory::data_type::f32, memory::format_tag::any);
+  }
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const ThreadLimit limit(pack->host);
+  const auto desc =
+      described_by("matmul", [&] { return matmul_desc(pack->engine, wanted[0], wanted[1], nullptr, wanted[2], attr); });
+  auto state = std::make_unique<Staged>(pack, dnnl::matmul(desc));
+  state->input(DNNL_ARG_SRC, 0, given[0], desc.src_desc());
+  if (memory packed = packed_constant(pack, *call->inputs[1], given[1], desc.weights_desc())) {
+    state->hold(DNNL_ARG_WEIGHTS, packed);
+    out_prepared->unread_inputs |= OAR_BIT(1);
+  } else {
+    state->input(DNNL_ARG_WEIGHTS, 1, given[1], desc.weights_desc());
+  }
+  state->output(DNNL_ARG_DST, static_cast<int>(call->n_inputs), given[2], desc.dst_desc());
+  state->scratch(DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc());
+  finish(out_prepared, std::move(state), 500 + static_cast<uint64_t>(p.batch * p.m * p.n * p.k) / 40);
+  out_state->staged.reset(static_cast<Staged*>(out_prepared->state));
+}
+
 oar_status_t prepare(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_call_t* call, oar_prepared_t* out_prepared) {
   return kit::guard(pack->host, out_prepared->verdict, [&] {
     const oar_value_t& out = *call->outputs[0];
@@ -189,6 +227,13 @@ oar_status_t prepare(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_call_
     const uint32_t dtype = call->inputs[0]->dtype;
     if (work < kSmall && call->n_epilogue == 0 && dtype == OAR_DTYPE_F32)
       throw kit::Refusal(OAR_REASON_SLOWER, -1, std::to_string(work) + " multiply-adds are too few for a library call");
+    auto either = std::make_unique<State>();
+    if (dtype == OAR_DTYPE_BF16 && computed_in(dtype) == memory::data_type::f32 && work >= kSmall &&
+        call->n_epilogue == 0) {
+      prepare_in_f32(pack, call, p, either.get(), out_prepared);
+      out_prepared->state = either.release();
+      return;
+    }
     const Epilogue epilogue = epilogue_make(call, p);
     const oar_value_t& b = *call->inputs[1];
     const bool packs = (b.flags & OAR_VALUE_CONSTANT) != 0 && b.constant != nullptr && b.constant->data != nullptr &&
@@ -233,13 +278,16 @@ oar_status_t prepare(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_call_
     if (epilogue.relu) state->relu_last();
     for (const Extra& extra : epilogue.extras) state->bind(extra.argument, extra.desc, extra.operand);
     finish(out_prepared, state.release(), desc.scratchpad_desc(), 300 + static_cast<uint64_t>(work) / 50);
+    either->plain.reset(static_cast<Prepared*>(out_prepared->state));
+    out_prepared->state = either.release();
   });
 }
 
 constexpr uint64_t kTypes[] = {kF32 | kBf16};
 
-constexpr oar_kernel_decl_t kMatmul = OAR_KIT_KERNEL("matmul", 1, 1, OAR_KERNEL_DETERMINISTIC, 100, kTypes,
-                                                     .prepare = prepare, .launch = launch, .release = release);
+constexpr oar_kernel_decl_t kMatmul =
+    OAR_KIT_KERNEL("matmul", 1, 1, OAR_KERNEL_DETERMINISTIC, 100, kTypes, .prepare = prepare, .launch = launch_either,
+                   .release = release_either);
 OAR_KIT_LISTED(kMatmul);
 
 }  // namespace

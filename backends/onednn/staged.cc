@@ -95,6 +95,12 @@ memory packed_constant(oar_pack_t* pack, const oar_value_t& value, const memory:
   return packed;
 }
 
+memory::data_type computed_in(uint32_t dtype) {
+  constexpr auto bf16 = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);  // a set of bits
+  static const bool native = (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & bf16) == bf16;
+  return native ? type_of(dtype) : memory::data_type::f32;
+}
+
 namespace {
 
 memory::format_tag last_tag(uint32_t n_dims) {
@@ -121,8 +127,9 @@ std::vector<int64_t> last_strides(const oar_value_t& value) {
 
 }  // namespace
 
-memory::desc channels_last(const oar_value_t& value) {
-  return {dims_of(value), type_of(value.dtype), last_tag(value.n_dims)};
+memory::desc channels_last(const oar_value_t& value) { return channels_last(value, type_of(value.dtype)); }
+memory::desc channels_last(const oar_value_t& value, memory::data_type type) {
+  return {dims_of(value), type, last_tag(value.n_dims)};
 }
 
 memory::desc described(const oar_value_t& value, int operand) {

@@ -62,9 +62,14 @@ void finish(oar_prepared_t* out_prepared, std::unique_ptr<Staged> state, uint64_
 dnnl::memory packed_constant(oar_pack_t* pack, const oar_value_t& value, const dnnl::memory::desc& given,
                              const dnnl::memory::desc& wanted);
 
+// The type to compute operands of a dtype in. Without bf16 instructions oneDNN imitates them, four times slower than f32:
+// there bf16 becomes f32 on the way in and is rounded once on the way out.
+dnnl::memory::data_type computed_in(uint32_t dtype);
+
 // -- [N, C, *D] tensors
 // Channels innermost: the layout in which oneDNN's kernels and ours both run fast.
 dnnl::memory::desc channels_last(const oar_value_t& value);
+dnnl::memory::desc channels_last(const oar_value_t& value, dnnl::memory::data_type type);
 // As its strides say, in the words of channels_last where they mean the same.
 dnnl::memory::desc described(const oar_value_t& value, int operand);
 // Tells the host that output j lies channels last.

@@ -110,50 +110,129 @@ void spread_taps(const void* pdy, double divisor, void* pdx, const int64_t* at, 
   if (i < n) spread_lanes<T, false>(dy + i, divisor, dx + i, at, taps, n - i);
 }
 
-// Strides of 1 and 2 by name: the compiler loads vectors for them.
-template <class F>
-HWY_INLINE void with_stride(int64_t stride, F f) {
-  if (stride == 1) f(std::integral_constant<int64_t, 1>());
-  else if (stride == 2) f(std::integral_constant<int64_t, 2>());
-  else f(stride);
+// -- Lines: element i of a line is x[i * stride]. Strides of 1 and 2 are loaded in vectors; the last vector of a line
+// overlaps the one before, so that nothing behind the line's last element is touched. Shorter lines take shorter vectors.
+// f(vector tag, first element, how many of its first elements were done before).
+template <class T, class F>
+HWY_INLINE int64_t in_vectors(int64_t n, F f) {
+  auto all = [&](auto d) HWY_ATTR {
+    const int64_t lanes = hn::Lanes(d);
+    if (n <= lanes) return false;  // a last vector of stride 2 begins an element early
+    int64_t i = 0;
+    for (; i + lanes < n; i += lanes) f(d, i, 0);
+    f(d, n - lanes, i - (n - lanes));
+    return true;
+  };
+  if (all(hn::ScalableTag<T>()) || all(hn::CappedTag<T, 16 / sizeof(T)>())) return n;
+  return 0;
 }
-template <class T, class Stride>
-HWY_INLINE void max_strided(const T* x, Stride stride, int64_t place, int64_t step, int64_t n, T* best,
-                            hwy::MakeSigned<T>* index, int64_t nowhere) {
-  using I = hwy::MakeSigned<T>;
-  const I none = static_cast<I>(nowhere), first = static_cast<I>(place), by = static_cast<I>(step);
-  const I count = static_cast<I>(n);
-  OARLOCK_SIMD_LOOP
-  for (I i = 0; i < count; ++i) {
-    const T v = x[i * stride], b = best[i];
-    const I k = index[i];
-    const bool keep = (k != none) & ((v <= b) | (b != b));
-    best[i] = keep ? b : v;
-    index[i] = keep ? k : first + i * by;
+// Elements i to i + lanes of a line of stride 1 or 2; last: the line may end with them.
+template <int Stride, class D, class T>
+HWY_INLINE hn::Vec<D> load_line(D d, const T* x, int64_t i, bool last) {
+  if constexpr (Stride == 1) {
+    return hn::LoadU(d, x + i);
+  } else {
+    hn::Vec<D> even, odd;
+    hn::LoadInterleaved2(d, x + 2 * i - (last ? 1 : 0), even, odd);
+    return last ? odd : even;
   }
 }
-template <class T>
-void max_line(const void* x, int64_t stride, int64_t place, int64_t step, int64_t n, void* best, void* index,
-              int64_t nowhere) {
-  with_stride(stride, [&](auto by) HWY_ATTR {
-    max_strided(static_cast<const T*>(x), by, place, step, n, static_cast<T*>(best),
-                static_cast<hwy::MakeSigned<T>*>(index), nowhere);
+// The lanes behind the first `done`.
+template <class D>
+HWY_INLINE hn::Vec<D> undone(D d, hn::Vec<D> v, int64_t done) {
+  return done == 0 ? v : hn::IfThenZeroElse(hn::FirstN(d, static_cast<size_t>(done)), v);
+}
+
+template <int Stride, class T>
+HWY_INLINE int64_t max_vectors(const T* x, int64_t place, int64_t step, int64_t n, T* best, hwy::MakeSigned<T>* index,
+                               int64_t nowhere) {
+  using I = hwy::MakeSigned<T>;
+  return in_vectors<T>(n, [&](auto d, int64_t i, int64_t) HWY_ATTR {  // a tap taken twice changes nothing
+    const hn::RebindToSigned<decltype(d)> di;
+    const auto v = load_line<Stride>(d, x, i, i + static_cast<int64_t>(hn::Lanes(d)) == n);
+    const auto b = hn::LoadU(d, best + i);
+    const auto k = hn::LoadU(di, index + i);
+    const auto none = hn::RebindMask(d, hn::Eq(k, hn::Set(di, static_cast<I>(nowhere))));
+    const auto keep = hn::AndNot(none, hn::Or(hn::Le(v, b), hn::IsNaN(b)));
+    const auto places = hn::Add(hn::Set(di, static_cast<I>(place + i * step)),
+                                hn::Mul(hn::Iota(di, I(0)), hn::Set(di, static_cast<I>(step))));
+    hn::StoreU(hn::IfThenElse(keep, b, v), d, best + i);
+    hn::StoreU(hn::IfThenElse(hn::RebindMask(di, keep), k, places), di, index + i);
   });
 }
-template <class T, class Stride>
-HWY_INLINE void sum_strided(const T* x, Stride stride, int64_t n, double* sum) {
-  OARLOCK_SIMD_LOOP
-  for (int64_t i = 0; i < n; ++i) sum[i] += static_cast<double>(x[i * stride]);
+template <class T>
+void max_line(const void* px, int64_t stride, int64_t place, int64_t step, int64_t n, void* pbest, void* pindex,
+              int64_t nowhere) {
+  using I = hwy::MakeSigned<T>;
+  const T* x = static_cast<const T*>(px);
+  T* best = static_cast<T*>(pbest);
+  I* index = static_cast<I*>(pindex);
+  int64_t i = 0;
+  if (sizeof(T) == 4) {  // products of 64-bit integers are slow
+    if (stride == 1) i = max_vectors<1>(x, place, step, n, best, index, nowhere);
+    else if (stride == 2) i = max_vectors<2>(x, place, step, n, best, index, nowhere);
+  }
+  for (; i < n; ++i) {
+    const T v = x[i * stride], b = best[i];
+    const bool keep = index[i] != static_cast<I>(nowhere) && (v <= b || b != b);
+    if (keep) continue;
+    best[i] = v;
+    index[i] = static_cast<I>(place + i * step);
+  }
+}
+
+// Sums in double.
+#if HWY_TARGET != HWY_SCALAR
+template <int Stride>
+HWY_INLINE int64_t sum_vectors(const float* x, int64_t n, double* sum) {
+  return in_vectors<float>(n, [&](auto d, int64_t i, int64_t done) HWY_ATTR {
+    const int64_t lanes = hn::Lanes(d);
+    const hn::Repartition<double, decltype(d)> dd;
+    const hn::Half<decltype(d)> half;
+    const auto v = undone(d, load_line<Stride>(d, x, i, i + lanes == n), done);
+    double *low = sum + i, *high = low + lanes / 2;
+    hn::StoreU(hn::Add(hn::LoadU(dd, low), hn::PromoteTo(dd, hn::LowerHalf(half, v))), dd, low);
+    hn::StoreU(hn::Add(hn::LoadU(dd, high), hn::PromoteTo(dd, hn::UpperHalf(half, v))), dd, high);
+  });
+}
+#endif
+template <class T>
+void sum_line(const void* px, int64_t stride, int64_t n, double* sum) {
+  const T* x = static_cast<const T*>(px);
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (sizeof(T) == 4) {
+    if (stride == 1) i = sum_vectors<1>(x, n, sum);
+    else if (stride == 2) i = sum_vectors<2>(x, n, sum);
+  }
+#endif
+  for (; i < n; ++i) sum[i] += static_cast<double>(x[i * stride]);
+}
+
+template <int Stride, class T>
+HWY_INLINE int64_t spread_vectors(const T* share, int64_t n, T* dx) {
+  return in_vectors<T>(n, [&](auto d, int64_t i, int64_t done) HWY_ATTR {
+    const auto v = undone(d, hn::LoadU(d, share + i), done);
+    if constexpr (Stride == 1) {
+      hn::StoreU(hn::Add(hn::LoadU(d, dx + i), v), d, dx + i);
+    } else {
+      const bool last = i + static_cast<int64_t>(hn::Lanes(d)) == n;
+      T* to = dx + 2 * i - (last ? 1 : 0);
+      hn::Vec<decltype(d)> even, odd;
+      hn::LoadInterleaved2(d, to, even, odd);
+      if (last) hn::StoreInterleaved2(even, hn::Add(odd, v), d, to);
+      else hn::StoreInterleaved2(hn::Add(even, v), odd, d, to);
+    }
+  });
 }
 template <class T>
-void sum_line(const void* x, int64_t stride, int64_t n, double* sum) {
-  with_stride(stride, [&](auto by) HWY_ATTR { sum_strided(static_cast<const T*>(x), by, n, sum); });
-}
-template <class T>
-void spread_line(const double* share, int64_t n, void* pdx, int64_t stride) {
+void spread_line(const void* pshare, int64_t n, void* pdx, int64_t stride) {
+  const T* share = static_cast<const T*>(pshare);
   T* dx = static_cast<T*>(pdx);
-  OARLOCK_SIMD_LOOP
-  for (int64_t i = 0; i < n; ++i) dx[i * stride] += static_cast<T>(share[i]);
+  int64_t i = 0;
+  if (stride == 1) i = spread_vectors<1>(share, n, dx);
+  else if (stride == 2) i = spread_vectors<2>(share, n, dx);
+  for (; i < n; ++i) dx[i * stride] += share[i];
 }
 
 template <class T>

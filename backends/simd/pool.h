@@ -22,7 +22,7 @@ struct PoolKernels {
   void (*max_line)(const void* x, int64_t stride, int64_t place, int64_t step, int64_t n, void* best, void* index,
                    int64_t nowhere) = nullptr;
   void (*sum_line)(const void* x, int64_t stride, int64_t n, double* sum) = nullptr;
-  void (*spread_line)(const double* share, int64_t n, void* dx, int64_t stride) = nullptr;
+  void (*spread_line)(const void* share, int64_t n, void* dx, int64_t stride) = nullptr;
 };
 
 }  // namespace oarlock::simd

@@ -1,5 +1,6 @@
 // max_pool, avg_pool and their gradients. Images whose channels lie innermost are pooled channel by channel in vectors,
-// and their results are made to lie so too; others plane by plane, in lines of the last axis.
+// and their results are made to lie so too; others plane by plane, in lines of the last axis. f16 and bf16 are pooled in f32,
+// through the workspace.
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -23,6 +24,11 @@ constexpr PoolOp kPoolOps[] = {kMaxPool, kAvgPool, kMaxPoolGradient, kAvgPoolGra
 struct Span {
   int64_t start, low, high, counted;
 };
+// A tap of a line of windows along the last axis: it lies on elements for windows [low, high) of the line, the first of
+// which takes element at.
+struct LineTap {
+  int64_t low, high, at;
+};
 // axes of the large image (x or dx) and of the windows (out or dy).
 struct State {
   oar_pack_t* pack;
@@ -32,6 +38,8 @@ struct State {
   int64_t images = 0, channels = 0, plane = 1, places = 1;
   int64_t in[kMaxRank], out[kMaxRank], stride[kMaxRank], dilation[kMaxRank];
   std::vector<Span> spans[kMaxRank];
+  std::vector<std::vector<LineTap>> lines;  // of each kLine windows along the last axis
+  uint64_t half_bytes[2] = {};              // of f16 and bf16: room for the large image and for the windows in f32
 };
 
 // Strides of a view by [N, C, *D].
@@ -180,27 +188,31 @@ void each_line(const State& s, const oar_view_t& windows, Each each) {
       each(first, std::min(kLine, width - first), spans, at);
     }
 }
-// The windows of a line for which tap t lies on an element: [*out_low, *out_high) of its n.
-void tap_range(const State& s, int64_t first, int64_t n, int64_t t, int64_t* out_low, int64_t* out_high) {
-  const std::vector<Span>& spans = s.spans[s.axes - 1];
-  int64_t low = 0, high = n;
-  while (low < high && t < spans[static_cast<size_t>(first + low)].low) ++low;
-  while (high > low && t >= spans[static_cast<size_t>(first + high - 1)].high) --high;
-  *out_low = low;
-  *out_high = high;
-}
-// Each tap of a line: each(offset in the image of the first window's element, its place, range of the windows).
-template <class Each>
-void each_tap(const State& s, const Span* const* spans, const int64_t* strides, int64_t first, int64_t n, Each each) {
+std::vector<LineTap> line_taps(const State& s, int64_t first, int64_t n) {
   const int last = s.axes - 1;
   const std::vector<Span>& along = s.spans[last];
-  int64_t k[kMaxRank], least = INT64_MAX, most = 0;
+  int64_t least = INT64_MAX, most = 0;
   for (int64_t i = first; i < first + n; ++i) {
     const Span& span = along[static_cast<size_t>(i)];
     if (span.low >= span.high) continue;
     least = std::min(least, span.low);
     most = std::max(most, span.high);
   }
+  std::vector<LineTap> taps;
+  for (int64_t t = least; t < most; ++t) {
+    int64_t low = 0, high = n;
+    while (low < high && t < along[static_cast<size_t>(first + low)].low) ++low;
+    while (high > low && t >= along[static_cast<size_t>(first + high - 1)].high) --high;
+    if (low < high) taps.push_back({low, high, along[static_cast<size_t>(first + low)].start + t * s.dilation[last]});
+  }
+  return taps;
+}
+// Each tap of a line: each(offset in the image of the first window's element, its place, range of the windows).
+template <class Each>
+void each_tap(const State& s, const Span* const* spans, const int64_t* strides, int64_t first, Each each) {
+  const int last = s.axes - 1;
+  const std::vector<LineTap>& taps = s.lines[static_cast<size_t>(first / kLine)];
+  int64_t k[kMaxRank];
   for (int a = 0; a < last; ++a) {
     if (spans[a]->low >= spans[a]->high) return;
     k[a] = spans[a]->low;
@@ -212,13 +224,8 @@ void each_tap(const State& s, const Span* const* spans, const int64_t* strides, 
       offset += i * strides[a];
       place = place * s.in[a] + i;
     }
-    for (int64_t t = least; t < most; ++t) {
-      int64_t low, high;
-      tap_range(s, first, n, t, &low, &high);
-      if (low >= high) continue;
-      const int64_t i = along[static_cast<size_t>(first + low)].start + t * s.dilation[last];
-      each(offset + i * strides[last], place * s.in[last] + i, low, high - low);
-    }
+    for (const LineTap& tap : taps)
+      each(offset + tap.at * strides[last], place * s.in[last] + tap.at, tap.low, tap.high - tap.low);
     int a = last - 1;
     for (; a >= 0; --a) {
       if (++k[a] < spans[a]->high) break;
@@ -229,6 +236,17 @@ void each_tap(const State& s, const Span* const* spans, const int64_t* strides, 
 }
 int64_t plane_offset(const State& s, const oar_view_t& view, int64_t plane) {
   return plane / s.channels * view.strides[0] + plane % s.channels * view.strides[1];
+}
+
+template <class T>
+void zero_plane(const State& s, const oar_view_t& view, T* image) {
+  if (oar_kit_contiguous(static_cast<uint32_t>(s.axes), s.in, view.strides + 2)) {
+    std::memset(image, 0, static_cast<size_t>(s.plane) * sizeof(T));
+    return;
+  }
+  int64_t index[kMaxRank] = {}, at = 0;
+  do image[at] = 0;
+  while (oar_kit_next(static_cast<uint32_t>(s.axes), s.in, view.strides + 2, index, &at));
 }
 
 template <class T>
@@ -245,7 +263,7 @@ void max_planes(void* context, int64_t begin, int64_t end) {
     each_line(s, out, [&](int64_t first, int64_t n, const Span** spans, int64_t at) {
       std::fill_n(best, n, -std::numeric_limits<T>::infinity());
       std::fill_n(index, n, static_cast<Index>(s.plane));
-      each_tap(s, spans, x.strides + 2, first, n, [&](int64_t offset, int64_t place, int64_t low, int64_t count) {
+      each_tap(s, spans, x.strides + 2, first, [&](int64_t offset, int64_t place, int64_t low, int64_t count) {
         job.kernels->max_line(from + offset, s.stride[last] * x.strides[last + 2], place, s.stride[last], count,
                               best + low, index + low, s.plane);
       });
@@ -269,25 +287,23 @@ void avg_planes(void* context, int64_t begin, int64_t end) {
   const int last = s.axes - 1;
   const bool gradient = s.op == kAvgPoolGradient;
   double sum[kLine];
+  T share[kLine];
   for (int64_t plane = begin; plane < end; ++plane) {
     T* image = static_cast<T*>(big.data) + plane_offset(s, big, plane);
-    if (gradient) {
-      int64_t index[kMaxRank] = {}, at = 0;
-      do image[at] = 0;
-      while (oar_kit_next(static_cast<uint32_t>(s.axes), s.in, big.strides + 2, index, &at));
-    }
+    if (gradient) { zero_plane(s, big, image); }
     each_line(s, small, [&](int64_t first, int64_t n, const Span** spans, int64_t at) {
       T* windows = static_cast<T*>(small.data) + plane_offset(s, small, plane) + at;
-      const Span** span = spans + last;
-      auto count = [&](int64_t i) {
-        *span = &s.spans[last][static_cast<size_t>(first + i)];
-        return static_cast<double>(counted(s, spans));
-      };
-      for (int64_t i = 0; i < n; ++i)
-        sum[i] = gradient ? static_cast<double>(windows[i * small.strides[last + 2]]) / count(i) : 0;
-      each_tap(s, spans, big.strides + 2, first, n, [&](int64_t offset, int64_t, int64_t low, int64_t taken) {
+      int64_t rows = 1;
+      for (int a = 0; a < last; ++a) rows *= spans[a]->counted;
+      const Span* along = s.spans[last].data() + first;
+      auto count = [&](int64_t i) { return static_cast<double>(std::max<int64_t>(1, rows * along[i].counted)); };
+      if (gradient)
+        for (int64_t i = 0; i < n; ++i)
+          share[i] = static_cast<T>(static_cast<double>(windows[i * small.strides[last + 2]]) / count(i));
+      else std::fill_n(sum, n, 0.0);
+      each_tap(s, spans, big.strides + 2, first, [&](int64_t offset, int64_t, int64_t low, int64_t taken) {
         const int64_t step = s.stride[last] * big.strides[last + 2];
-        if (gradient) job.kernels->spread_line(sum + low, taken, image + offset, step);
+        if (gradient) job.kernels->spread_line(share + low, taken, image + offset, step);
         else job.kernels->sum_line(image + offset, step, taken, sum + low);
       });
       if (gradient) return;
@@ -309,8 +325,7 @@ void scatter_places(void* context, int64_t begin, int64_t end) {
     T* to = static_cast<T*>(dx.data) + plane_offset(s, dx, plane);
     if (n > 1)
       for (int64_t p = 0; p < s.plane; ++p) std::memset(to + p * step, 0, static_cast<size_t>(n) * sizeof(T));
-    else
-      for (int64_t p = 0; p < s.plane; ++p) to[p * step] = 0;
+    else zero_plane(s, dx, to);
     int64_t at[kMaxRank] = {};
     const T* from = static_cast<const T*>(dy.data) + plane_offset(s, dy, plane);
     const int64_t* places = static_cast<const int64_t*>(index.data) + plane_offset(s, index, plane);
@@ -338,6 +353,23 @@ void scatter_places(void* context, int64_t begin, int64_t end) {
 }
 
 // -- From the call to the loops
+// Both lie alike and have no gaps.
+struct Cast {
+  Tile tile;
+  const oar_view_t *from, *to;
+};
+void cast_whole(oar_pack_t* pack, const oar_view_t& from, const oar_view_t& to) {
+  Cast job = {pack->kernels.cast[from.dtype][to.dtype], &from, &to};
+  parallel(
+      pack, count_of(from), kParallelElements,
+      [](void* context, int64_t begin, int64_t end) {
+        const Cast& c = *static_cast<const Cast*>(context);
+        c.tile(element(*c.from, begin, size_of(c.from->dtype)), nullptr, nullptr,
+               element(*c.to, begin, size_of(c.to->dtype)), end - begin);
+      },
+      &job);
+}
+
 oar_status_t launch(void* state, const oar_frame_t* frame) {
   const State& s = *static_cast<const State*>(state);
   oar_pack_t* pack = s.pack;
@@ -346,6 +378,19 @@ oar_status_t launch(void* state, const oar_frame_t* frame) {
   job.state = &s;
   job.big = gradient ? frame->outputs[0] : frame->inputs[0];
   job.small = gradient ? frame->inputs[0] : frame->outputs[0];
+  oar_view_t as_f32[2];
+  const oar_view_t* halves[2] = {job.big, job.small};
+  if (s.half_bytes[0] != 0) {
+    char* workspace = static_cast<char*>(frame->workspace.data) + frame->workspace.byte_offset;
+    for (int i = 0; i < 2; ++i) {
+      as_f32[i] = *halves[i];
+      as_f32[i].data = workspace + (i == 0 ? 0 : s.half_bytes[0]);
+      as_f32[i].dtype = OAR_DTYPE_F32;
+    }
+    cast_whole(pack, gradient ? *job.small : *job.big, gradient ? as_f32[1] : as_f32[0]);
+    job.big = &as_f32[0];
+    job.small = &as_f32[1];
+  }
   if (s.op == kMaxPoolGradient) job.index = frame->inputs[1];
   if (s.op == kMaxPool && frame->n_outputs > 1) job.index = frame->outputs[1];
   job.size = size_of(job.big->dtype);
@@ -361,6 +406,7 @@ oar_status_t launch(void* state, const oar_frame_t* frame) {
     const int64_t units = s.channels_last ? s.images : planes;
     parallel(pack, units, grain(per_plane * (planes / units)), wide ? scatter_places<double> : scatter_places<float>,
              &job);
+    if (s.half_bytes[0] != 0) cast_whole(pack, *job.big, *halves[0]);
     const int64_t bad = job.bad_index.load();
     if (bad < 0) return OAR_OK;
     return oar_kit_error(pack->host, OAR_INVALID_ARGUMENT, 0, "max_pool_gradient: place %lld is outside 0..%lld",
@@ -377,6 +423,7 @@ oar_status_t launch(void* state, const oar_frame_t* frame) {
   } else {
     parallel(pack, s.images * s.places, grain(s.channels * (per_plane / s.places + 1)), pool_channels, &job);
   }
+  if (s.half_bytes[0] != 0) cast_whole(pack, gradient ? *job.big : *job.small, gradient ? *halves[0] : *halves[1]);
   return OAR_OK;
 }
 
@@ -429,6 +476,9 @@ oar_status_t prepare(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_
         s.spans[a].push_back({start, low, high, counts_padding ? taps_below(s.in[a] + after, start) : high - low});
       }
     }
+    if (s.op != kMaxPoolGradient && s.images * s.channels * s.places != 0)
+      for (int64_t line = 0; line < s.out[s.axes - 1]; line += kLine)
+        s.lines.push_back(line_taps(s, line, std::min(kLine, s.out[s.axes - 1] - line)));
     if (s.plane >= INT32_MAX) throw kit::Refusal(OAR_REASON_SHAPE, 0, "a plane has 2^31 elements or more");
     int64_t strides[kMaxRank];
     strides_of(given, strides);
@@ -449,6 +499,17 @@ oar_status_t prepare(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_
         choice.layout = OAR_LAYOUT_STRIDED;
       }
     }
+    if (is_half(given.dtype)) {
+      int64_t extent = 1;
+      for (uint32_t d = 0; d < given.n_dims; ++d) extent += (given.shape[d] - 1) * strides[d];
+      if (extent != oar_kit_count(given.n_dims, given.shape))
+        throw kit::Refusal(OAR_REASON_LAYOUT, 0, "images of f16 and bf16 must lie without gaps");
+      const oar_value_t* images[] = {&big, &small};
+      for (int i = 0; i < 2; ++i)
+        s.half_bytes[i] = (static_cast<uint64_t>(oar_kit_count(big.n_dims, images[i]->shape)) * 4 + 127) / 64 * 64;
+      out_prepared->workspace_bytes = s.half_bytes[0] + s.half_bytes[1];
+      out_prepared->workspace_alignment = 64;
+    }
     out_prepared->state = state.release();
   });
 }
@@ -464,9 +525,9 @@ oar_status_t check(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_ca
   return OAR_OK;
 }
 
-constexpr uint64_t kTypes[] = {kF32 | kF64};
-constexpr uint64_t kMaxTypes[] = {kF32 | kF64, kF32 | kF64, OAR_BIT(OAR_DTYPE_I64)};
-constexpr uint64_t kMaxGradientTypes[] = {kF32 | kF64, OAR_BIT(OAR_DTYPE_I64), kF32 | kF64};
+constexpr uint64_t kTypes[] = {kReal};
+constexpr uint64_t kMaxTypes[] = {kReal, kReal, OAR_BIT(OAR_DTYPE_I64)};
+constexpr uint64_t kMaxGradientTypes[] = {kReal, OAR_BIT(OAR_DTYPE_I64), kReal};
 template <size_t N>
 constexpr oar_kernel_decl_t pooling(const char* op, const uint64_t (&masks)[N], PoolOp which) {
   oar_kernel_decl_t decl = declare(op, masks, nullptr, &kPoolOps[which], nullptr, check);

@@ -113,7 +113,7 @@ TEST(OnednnConv, ForwardAndBothGradientsInAnyLayout) {
           const Outcome outcome =
               plugin().call({.op = op, .inputs = {a, b}, .out = out, .attrs = attributes(c, size, keep)});
           ASSERT_EQ(outcome.status, OAR_OK) << op << ": " << outcome.text;
-          if (chooses) EXPECT_EQ(outcome.strides[0][1], 1) << op;
+          if (chooses) { EXPECT_EQ(outcome.strides[0][1], 1) << op; }
           double scale = 1;
           for (double v : want) scale = std::max(scale, std::abs(v));
           expect_near(out.restrided(outcome.strides[0]), want, scale);

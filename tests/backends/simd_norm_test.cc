@@ -12,7 +12,7 @@ TEST(SimdNorm, RowsAndTheirGradients) {
         const int64_t rows = size[0], n = size[1];
         const Array x = Array(dtype, {rows, n}, {n + 3, 1}).random(1, 5, 7), dy = Array(dtype, size).random(2);
         const Array scale = Array(dtype, {n}).random(3), bias = Array(dtype, {n}).random(4);
-        const uint32_t wide = dtype == OAR_DTYPE_BF16 ? OAR_DTYPE_F32 : dtype;
+        const uint32_t wide = dtype == OAR_DTYPE_F64 ? OAR_DTYPE_F64 : OAR_DTYPE_F32;
         const Array out(dtype, size), mean(wide, {rows}), inverse(wide, {rows});
         const bool scaled = optional & 1;
         Invocation call = {.op = "layer_norm",

@@ -16,6 +16,9 @@ const std::vector<Pooling>& poolings() {
       {{5, 5}, {2, 2}, {2, 2}, {0, 0}, {0, 0}, {1, 1}, {3, 3}},      // the last windows reach over the end
       {{9, 12}, {9, 12}, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},    // more taps than fit into one piece
       {{3, 600}, {1, 3}, {1, 1}, {0, 1}, {0, 1}, {1, 1}, {3, 600}},  // lines of several pieces
+      {{4, 60}, {2, 3}, {2, 2}, {0, 1}, {0, 0}, {1, 1}, {2, 30}},    // lines of several vectors by 2, and their ends
+      {{3, 41}, {2, 3}, {1, 2}, {0, 0}, {0, 0}, {1, 1}, {2, 20}, true},
+      {{2, 15}, {2, 2}, {2, 2}, {0, 0}, {0, 0}, {1, 1}, {1, 7}},
   };
   return all;
 }
@@ -53,7 +56,7 @@ struct PoolLists {
 };
 
 TEST(SimdPool, MaximaAndTheirPlaces) {
-  for (uint32_t dtype : {OAR_DTYPE_F32, OAR_DTYPE_F64})
+  for (uint32_t dtype : {OAR_DTYPE_F32, OAR_DTYPE_F64, OAR_DTYPE_BF16})
     for (bool last : {false, true})
       for (bool indexed : {false, true})
         for (int64_t channels : {1, 3, 37})
@@ -113,11 +116,11 @@ TEST(SimdPool, PaddingAloneHasNoMaximum) {
 }
 
 TEST(SimdPool, MeansAndTheirGradients) {
-  for (uint32_t dtype : {OAR_DTYPE_F32, OAR_DTYPE_F64})
+  for (uint32_t dtype : {OAR_DTYPE_F32, OAR_DTYPE_F64, OAR_DTYPE_BF16})
     for (bool last : {false, true})
       for (int64_t channels : {1, 3, 70})
         for (const Pooling& p : poolings()) {
-          const double epsilon = dtype == OAR_DTYPE_F32 ? 2e-6 : 1e-14;
+          const double epsilon = dtype == OAR_DTYPE_F32 ? 2e-6 : dtype == OAR_DTYPE_F64 ? 1e-14 : 4 * 0x1p-9;
           const Array x = image(dtype, 2, channels, p.image, last).random(1);
           const Array dy = image(dtype, 2, channels, p.windows, last).random(2);
           PoolLists lists(p, true);
