@@ -19,11 +19,11 @@ void load() {
     reason = std::string("there is no OpenCL loader (libOpenCL.so.1): ") + (why != nullptr ? why : "");
     return;
   }
-#define OARLOCK_OPENCL_FIND(name)                                                   \
+#define OARLOCK_OPENCL_FIND(name)                                                  \
   table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, "cl" #name)); \
-  if (table.name == nullptr) {                                                      \
-    reason = "the OpenCL loader is older than 1.2: it lacks cl" #name;              \
-    return;                                                                         \
+  if (table.name == nullptr) {                                                     \
+    reason = "the OpenCL loader is older than 1.2: it lacks cl" #name;             \
+    return;                                                                        \
   }
   OARLOCK_OPENCL_FUNCTIONS(OARLOCK_OPENCL_FIND)
 #undef OARLOCK_OPENCL_FIND

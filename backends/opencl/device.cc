@@ -17,18 +17,14 @@ std::string text_of(cl_int (*get)(void* of, cl_uint what, size_t size, void* out
   return text;
 }
 std::string device_text(cl_device_id id, cl_device_info what) {
-  return text_of(
-      [](void* of, cl_uint w, size_t n, void* out, size_t* size) {
-        return cl().GetDeviceInfo(static_cast<cl_device_id>(of), w, n, out, size);
-      },
-      id, what);
+  return text_of([](void* of, cl_uint w, size_t n, void* out,
+                    size_t* size) { return cl().GetDeviceInfo(static_cast<cl_device_id>(of), w, n, out, size); },
+                 id, what);
 }
 std::string platform_text(cl_platform_id id, cl_platform_info what) {
-  return text_of(
-      [](void* of, cl_uint w, size_t n, void* out, size_t* size) {
-        return cl().GetPlatformInfo(static_cast<cl_platform_id>(of), w, n, out, size);
-      },
-      id, what);
+  return text_of([](void* of, cl_uint w, size_t n, void* out,
+                    size_t* size) { return cl().GetPlatformInfo(static_cast<cl_platform_id>(of), w, n, out, size); },
+                 id, what);
 }
 template <class T>
 T device_value(cl_device_id id, cl_device_info what) {
@@ -62,7 +58,8 @@ void add(const oar_host_t* host, cl_platform_id platform, cl_device_id id, List*
   if (device_value<cl_bool>(id, CL_DEVICE_AVAILABLE) == CL_FALSE) why = "it is not available";
   else if (device_value<cl_bool>(id, CL_DEVICE_COMPILER_AVAILABLE) == CL_FALSE) why = "it has no compiler";
   else if (device_value<cl_bool>(id, CL_DEVICE_ENDIAN_LITTLE) == CL_FALSE) why = "it is big-endian";
-  else if (version.compare(0, 8, "OpenCL 1") == 0 && version.compare(0, 10, "OpenCL 1.2") < 0) why = "it is older than 1.2";
+  else if (version.compare(0, 8, "OpenCL 1") == 0 && version.compare(0, 10, "OpenCL 1.2") < 0)
+    why = "it is older than 1.2";
   else if (device_value<size_t>(id, CL_DEVICE_MAX_WORK_GROUP_SIZE) < 256) why = "its work groups are smaller than 256";
   if (why != nullptr) {
     oar_kit_log(host, OAR_LOG_INFO, "opencl: device '%s' is left out: %s", d.name.c_str(), why);
@@ -150,14 +147,15 @@ oar_status_t device_open(const oar_host_t* host, uint32_t index, const oar_optio
     const Listed* listed = listed_device(host, index);
     if (listed == nullptr) throw kit::Error(OAR_INVALID_ARGUMENT, "there is no opencl:" + std::to_string(index));
     if (options != nullptr && OAR_HAS(options, ext) && oar_ext_unknown(options->ext, nullptr, 0) != nullptr)
-      throw kit::Error(OAR_UNSUPPORTED, "opencl: an extension of the options must be understood, and is not known here");
+      throw kit::Error(OAR_UNSUPPORTED,
+                       "opencl: an extension of the options must be understood, and is not known here");
     auto device = std::make_unique<oar_device>();
     device->host = host;
     device->listed = listed;
     device->limit_bytes =
         number(setting(options, "memory_bytes", "OARLOCK_OPENCL_MEMORY"), "memory_bytes", listed->memory_bytes);
-    device->special_elements = static_cast<int64_t>(number(
-        setting(options, "special_elements", "OARLOCK_OPENCL_SPECIAL_ELEMENTS"), "special_elements", 16384));
+    device->special_elements = static_cast<int64_t>(
+        number(setting(options, "special_elements", "OARLOCK_OPENCL_SPECIAL_ELEMENTS"), "special_elements", 16384));
     std::string folder = setting(options, "cache", "OARLOCK_OPENCL_CACHE");
     cl_int code = CL_SUCCESS;
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,

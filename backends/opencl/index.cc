@@ -18,7 +18,8 @@ Geometry gather_walk(const Axes& x, const Axes& index, const Axes& out, bool* ou
     x_strides[d] = d < index.rank ? 0 : x.strides[1 + d - index.rank];
     index_strides[d] = d < index.rank ? index.strides[d] : 0;
   }
-  *out_fits = make_geometry(out.rank, shape, {{out.rank, shape, x_strides}, {out.rank, shape, index_strides}, out}, true, &g);
+  *out_fits =
+      make_geometry(out.rank, shape, {{out.rank, shape, x_strides}, {out.rank, shape, index_strides}, out}, true, &g);
   return g;
 }
 
@@ -28,7 +29,8 @@ oar_status_t check_gather(oar_pack_t* pack, const oar_kernel_decl_t* decl, const
   bool fits = false;
   gather_walk(axes_of(*call->inputs[0]), axes_of(*call->inputs[1]), axes_of(*call->outputs[0]), &fits);
   if (fits) return OAR_OK;
-  return oar_kit_refuse(out_verdict, OAR_REASON_LAYOUT, 0, "its operands lie in more than %d stretches of axes", kMaxAxes);
+  return oar_kit_refuse(out_verdict, OAR_REASON_LAYOUT, 0, "its operands lie in more than %d stretches of axes",
+                        kMaxAxes);
 }
 
 void launch_gather(const oar_frame_t* frame, const Geometry& g, int64_t rows, int64_t step, const char* kernel,
@@ -92,7 +94,11 @@ struct Along {
 };
 
 int how_of(std::string_view reduction) {
-  return reduction == "add" ? 1 : reduction == "multiply" ? 2 : reduction == "maximum" ? 3 : reduction == "minimum" ? 4 : 0;
+  return reduction == "add"        ? 1
+         : reduction == "multiply" ? 2
+         : reduction == "maximum"  ? 3
+         : reduction == "minimum"  ? 4
+                                   : 0;
 }
 
 void put_along(const oar_frame_t* frame, const Geometry& g, const Along& along, int how, FaultOp op) {
@@ -118,8 +124,13 @@ oar_status_t run_put_along_axis(oar_pack_t* pack, const oar_kernel_decl_t*, cons
                      &out = *frame->outputs[0];
     const auto rank = static_cast<uint32_t>(x.n_dims);
     const int64_t axis = axis_of(*frame->call, rank);
-    Along along = {index.shape[axis], x.shape[axis], index.strides[axis], updates.strides[axis],
-                   static_cast<int32_t>(axis), x.n_dims, {}};
+    Along along = {index.shape[axis],
+                   x.shape[axis],
+                   index.strides[axis],
+                   updates.strides[axis],
+                   static_cast<int32_t>(axis),
+                   x.n_dims,
+                   {}};
     std::copy_n(index.shape, rank, along.limit);
     const Axes as_x = {rank, x.shape, index.strides}, updates_as_x = {rank, x.shape, updates.strides};
     Geometry g = walk_of(x, {axes_of(x), as_x, axes_of(out), updates_as_x}, false);
@@ -135,7 +146,8 @@ oar_status_t run_scatter_add(oar_pack_t* pack, const oar_kernel_decl_t*, const o
     if (rows == 0) return;
     const int64_t shape[] = {rows, row}, dense[] = {row, 1}, along_index[] = {1, 0};
     Geometry g;
-    make_geometry(2, shape, {{2, shape, dense}, {2, shape, along_index}, {2, shape, dense}, {2, shape, dense}}, false, &g);
+    make_geometry(2, shape, {{2, shape, dense}, {2, shape, along_index}, {2, shape, dense}, {2, shape, dense}}, false,
+                  &g);
     const Along along = {n, rows, 1, row, 0, 2, {n, row}};
     put_along(frame, g, along, 1, kFaultScatterAdd);
   });
@@ -208,13 +220,12 @@ constexpr uint64_t kGatherMask[] = {kWhole, kInts, kWhole};
 constexpr uint64_t kPutMask[] = {kAll, kInts, kAll};
 constexpr uint64_t kAddMask[] = {kNumeric, kInts, kNumeric};
 
-const oar_kernel_decl_t kDecls[] = {
-    declare("gather", kGatherMask, run_gather, nullptr, check_gather),
-    declare("take_along_axis", kGatherMask, run_take_along_axis, nullptr, check_rank),
-    declare("put_along_axis", kPutMask, run_put_along_axis, nullptr, check_rank),
-    declare("scatter_add", kAddMask, run_scatter_add, nullptr, check_dense),
-    declare("gather_nd", kGatherMask, run_gather_nd, nullptr, check_places),
-    declare("scatter_nd", kPutMask, run_scatter_nd, nullptr, check_places)};
+const oar_kernel_decl_t kDecls[] = {declare("gather", kGatherMask, run_gather, nullptr, check_gather),
+                                    declare("take_along_axis", kGatherMask, run_take_along_axis, nullptr, check_rank),
+                                    declare("put_along_axis", kPutMask, run_put_along_axis, nullptr, check_rank),
+                                    declare("scatter_add", kAddMask, run_scatter_add, nullptr, check_dense),
+                                    declare("gather_nd", kGatherMask, run_gather_nd, nullptr, check_places),
+                                    declare("scatter_nd", kPutMask, run_scatter_nd, nullptr, check_places)};
 
 }  // namespace
 

@@ -65,8 +65,8 @@ void copy_boxes(oar_stream_t* stream, const oar_region_t& r) {
   const auto rank = static_cast<uint32_t>(shape.size());
   auto make = [&] {
     const uint32_t left = rank - looped;
-    return make_geometry(left, &shape[looped], {{left, &shape[looped], &to[looped]}, {left, &shape[looped], &from[looped]}},
-                         true, &g);
+    return make_geometry(left, &shape[looped],
+                         {{left, &shape[looped], &to[looped]}, {left, &shape[looped], &from[looped]}}, true, &g);
   };
   while (!make()) ++looped;
   std::vector<int64_t> index(looped, 0);

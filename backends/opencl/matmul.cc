@@ -23,7 +23,8 @@ oar_status_t check_matmul(oar_pack_t* pack, const oar_kernel_decl_t* decl, const
   if (const oar_status_t plain = check_plain(pack, decl, call, out_verdict); plain != OAR_OK) return plain;
   Geometry g;
   if (batches(axes_of(*call->inputs[0]), axes_of(*call->inputs[1]), axes_of(*call->outputs[0]), &g)) return OAR_OK;
-  return oar_kit_refuse(out_verdict, OAR_REASON_LAYOUT, 0, "its batches lie in more than %d stretches of axes", kMaxAxes);
+  return oar_kit_refuse(out_verdict, OAR_REASON_LAYOUT, 0, "its batches lie in more than %d stretches of axes",
+                        kMaxAxes);
 }
 
 oar_status_t prepare_matmul(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_call_t* call,
@@ -98,7 +99,8 @@ oar_status_t launch_matmul(void* context, const oar_frame_t* frame) {
         .value<cl_long>(out.strides[ro - 2]);
     if (state.tiled) {
       const auto up = [](int64_t size) { return static_cast<size_t>((size + kTile - 1) / kTile * kTile); };
-      return launch.groups({up(n), up(m), static_cast<size_t>(g.n)}, {static_cast<size_t>(kTile), static_cast<size_t>(kTile), 1});
+      return launch.groups({up(n), up(m), static_cast<size_t>(g.n)},
+                           {static_cast<size_t>(kTile), static_cast<size_t>(kTile), 1});
     }
     launch.value<cl_long>(out.strides[ro - 1]).value(dtype).items(g.n * m * n);
   });

@@ -26,8 +26,9 @@ bool make_geometry(uint32_t rank, const int64_t* shape, std::initializer_list<Ax
 }
 
 std::string fault_text(const int64_t* words) {
-  static const char* const names[] = {"",           "floor_divide",    "remainder",      "gather",    "scatter_add",
-                                      "take_along_axis", "put_along_axis", "gather_nd", "scatter_nd"};
+  static const char* const names[] = {
+      "",          "floor_divide", "remainder", "gather", "scatter_add", "take_along_axis", "put_along_axis",
+      "gather_nd", "scatter_nd"};
   const auto op = static_cast<int32_t>(words[0]);
   const std::string name = op > 0 && op <= kFaultScatterNd ? names[op] : "kernel";
   const std::string at = " at position " + std::to_string(words[3]);

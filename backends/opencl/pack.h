@@ -41,8 +41,8 @@ oar_status_t check_dense(oar_pack_t*, const oar_kernel_decl_t*, const oar_call_t
 oar_status_t check_walk(oar_pack_t*, const oar_kernel_decl_t*, const oar_call_t* call, oar_verdict_t* out_verdict);
 
 template <size_t N>
-constexpr oar_kernel_decl_t declare(const char* op, const uint64_t (&masks)[N], Run run, const void* user,
-                                    Check check, uint64_t host_inputs = 0, const char* file = __builtin_FILE(),
+constexpr oar_kernel_decl_t declare(const char* op, const uint64_t (&masks)[N], Run run, const void* user, Check check,
+                                    uint64_t host_inputs = 0, const char* file = __builtin_FILE(),
                                     uint32_t line = __builtin_LINE()) {
   oar_kernel_decl_t decl = {};
   decl.struct_size = sizeof(decl);

@@ -29,9 +29,11 @@ oar_status_t check_walk(oar_pack_t* pack, const oar_kernel_decl_t* decl, const o
   const oar_value_t& out = *call->outputs[0];
   Geometry g;
   const Axes o = axes_of(out), a = call->n_inputs > 0 ? axes_of(*call->inputs[0]) : o;
-  const Axes b = call->n_inputs > 1 ? axes_of(*call->inputs[1]) : o, c = call->n_inputs > 2 ? axes_of(*call->inputs[2]) : o;
+  const Axes b = call->n_inputs > 1 ? axes_of(*call->inputs[1]) : o,
+             c = call->n_inputs > 2 ? axes_of(*call->inputs[2]) : o;
   if (make_geometry(out.n_dims, out.shape, {a, b, c, o}, true, &g)) return OAR_OK;
-  return oar_kit_refuse(out_verdict, OAR_REASON_LAYOUT, 0, "its operands lie in more than %d stretches of axes", kMaxAxes);
+  return oar_kit_refuse(out_verdict, OAR_REASON_LAYOUT, 0, "its operands lie in more than %d stretches of axes",
+                        kMaxAxes);
 }
 
 Geometry walk_of(const oar_view_t& shape, std::initializer_list<Axes> operands, bool merge) {

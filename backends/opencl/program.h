@@ -38,8 +38,8 @@ class Programs {
   ~Programs();
   // Kernel `name` of kernels/FILE.cl built with these options. Throws kit::Error with the compiler's log. Any thread.
   Kernel& get(const char* file, const std::string& options, const char* name);
-  uint64_t compiled() const { return compiled_; }   // from source, in this process
-  uint64_t restored() const { return restored_; }   // from disk
+  uint64_t compiled() const { return compiled_; }  // from source, in this process
+  uint64_t restored() const { return restored_; }  // from disk
 
  private:
   cl_program build(const char* file, const std::string& options);

@@ -135,7 +135,8 @@ oar_status_t run_argmax(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_fr
   return kit::guard(pack->host, [&] {
     const oar_view_t& x = *frame->inputs[0];
     Reduction r;
-    if (!split_argmax(*frame->call, axes_of(x), &r)) throw kit::Error(OAR_INVALID_ARGUMENT, "argmax: unchecked strides");
+    if (!split_argmax(*frame->call, axes_of(x), &r))
+      throw kit::Error(OAR_INVALID_ARGUMENT, "argmax: unchecked strides");
     Launch(frame->stream, "reduce", "", "argmax")
         .view(&x)
         .view(frame->outputs[0])

@@ -46,7 +46,7 @@ Geometry lanes_of(std::initializer_list<const oar_view_t*> views, int64_t axis) 
 
 struct Scan {
   int op;
-  bool two;  // decay and x
+  bool two;    // decay and x
   bool flags;  // exclusive before reverse
 };
 

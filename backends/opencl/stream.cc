@@ -33,7 +33,8 @@ oar_status_t stream_create(oar_device_t* device, uint32_t queue, int32_t, oar_st
     fault->queue = stream->queue;  // the first reference; the stream has the second
     cl().RetainCommandQueue(stream->queue);
     int64_t zero[Fault::kWords] = {};
-    fault->memory = cl().CreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(zero), zero, &code);
+    fault->memory =
+        cl().CreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(zero), zero, &code);
     check(code, "clCreateBuffer");
     stream->fault = std::move(fault);
     *out_stream = stream.release();

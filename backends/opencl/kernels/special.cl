@@ -5,7 +5,8 @@ inline real psi(real x) {
   if (x == 0) return copysign((real)INFINITY, -x);
   if (x < 0) {
     if (x == floor(x)) return NAN;
-    turned = (real)M_PI / tan((real)M_PI * (x - floor(x)));
+    const real part = x - floor(x); /* near 1 it is 1 - part that has the digits */
+    turned = (real)M_PI / (part > (real)0.5 ? -tan((real)M_PI * (1 - part)) : tan((real)M_PI * part));
     x = 1 - x;
   }
   real shift = 0;
