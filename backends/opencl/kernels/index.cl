@@ -1,0 +1,141 @@
+// Elements at places that an index operand names.
+
+// Rows of x: out (operand 2, [J, R]) from x's row index[j]. g walks out; its operand 0 has stride 0 along J, 1 is index
+// with stride 0 along R.
+ONE_AXIS kernel void gather(source x, ulong x_at, source index, ulong index_at, target out, ulong out_at, geometry g,
+                            long rows, long row_step, int index_dtype, int width, global long* fault, int op) {
+  const long i = get_global_id(0);
+  if (i >= g.n) return;
+  const long at = place(&g, 1, i);
+  const long row = row_of(load_int(index + index_at, index_dtype, at), index_dtype, rows, fault, op, at);
+  if (rows > 0) move(out + out_at, place(&g, 2, i), x + x_at, place(&g, 0, i) + row * row_step, width);
+}
+
+// What becomes of an element and an update.
+inline real real_met(int how, real old, real u) {
+  switch (how) {
+    case 1: return old + u;
+    case 2: return old * u;
+    case 3: return old > u || old != old ? old : u;
+    case 4: return old < u || old != old ? old : u;
+    default: return u;
+  }
+}
+inline long int_met(int how, long old, long u, int natural) {
+  switch (how) {
+    case 1: return (long)((ulong)old + (ulong)u);
+    case 2: return (long)((ulong)old * (ulong)u);
+    case 3: return int_before(old, u, natural) ? u : old;
+    case 4: return int_before(u, old, natural) ? u : old;
+    default: return u;
+  }
+}
+
+// Along an axis. One item makes one element of out, and looks through the updates of its lane for those that meet there:
+// the order is that of the index, and the sum is rounded once. g walks x (operand 0) and out (operand 2); index and
+// updates (operands 1, 3) have the strides of their other axes there. rank index_rank .. of each: see index.cc.
+typedef struct {
+  long n, x_n, step_index, step_updates; /* length of the index along the axis, and of x */
+  int axis, rank;
+  long limit[MAX_AXES]; /* index's sizes: outside them nothing is written */
+} along;
+
+ONE_AXIS kernel void put_along(source x, ulong x_at, source index, ulong index_at, source updates, ulong updates_at,
+                               target out, ulong out_at, geometry g, along w, int dtype, int index_dtype, int how,
+                               global long* fault, int op) {
+  const long i = get_global_id(0);
+  if (i >= g.n) return;
+  long rest = i, at_x = 0, at_out = 0, at_index = 0, at_updates = 0, me = 0;
+  int inside = 1;
+  for (int d = g.rank - 1; d >= 0; --d) {
+    const long n = g.shape[d], next = rest / n, c = rest - next * n;
+    rest = next;
+    at_x += c * g.stride[0][d];
+    at_out += c * g.stride[2][d];
+    if (d == w.axis) {
+      me = c;
+    } else {
+      at_index += c * g.stride[1][d];
+      at_updates += c * g.stride[3][d];
+      inside = inside && c < w.limit[d];
+    }
+  }
+  const int real_kind = is_float(dtype);
+  real r = real_kind ? load_real(x + x_at, dtype, at_x) : 0;
+  long l = real_kind ? 0 : load_int(x + x_at, dtype, at_x);
+  int met = 0;
+  if (inside) {
+    for (long j = 0; j < w.n; ++j) {
+      const long where = at_index + j * w.step_index;
+      const long k = load_int(index + index_at, index_dtype, where);
+      if (row_of(k, index_dtype, w.x_n, fault, op, where) != me) continue;
+      met = 1;
+      if (real_kind) r = real_met(how, r, load_real(updates + updates_at, dtype, at_updates + j * w.step_updates));
+      else l = int_met(how, l, load_int(updates + updates_at, dtype, at_updates + j * w.step_updates), is_unsigned(dtype));
+    }
+  }
+  if (met && real_kind) store_real(out + out_at, dtype, at_out, r);
+  else if (met) store_int(out + out_at, dtype, at_out, l);
+  else move(out + out_at, at_out, x + x_at, at_x, bytes_of(dtype));
+}
+
+ONE_AXIS kernel void take_along(source x, ulong x_at, source index, ulong index_at, target out, ulong out_at, geometry g,
+                                long rows, long row_step, int index_dtype, int width, global long* fault, int op) {
+  const long i = get_global_id(0);
+  if (i >= g.n) return;
+  const long at = place(&g, 1, i);
+  const long row = row_of(load_int(index + index_at, index_dtype, at), index_dtype, rows, fault, op, at);
+  if (rows > 0) move(out + out_at, place(&g, 2, i), x + x_at, place(&g, 0, i) + row * row_step, width);
+}
+
+// Rows of places. places are `n` rows of `depth` indices, contiguous; x and out are contiguous, their first `depth` axes
+// of sizes shape, their rest of `inner` elements.
+typedef struct {
+  long n, inner;
+  int depth, reserved;
+  long shape[16];
+} rows_of_places;
+
+inline long place_of(source index, int index_dtype, const rows_of_places* p, long j, global long* fault, int op) {
+  long at = 0;
+  for (int d = 0; d < p->depth; ++d) {
+    const long where = j * p->depth + d;
+    at = at * p->shape[d] + row_of(load_int(index, index_dtype, where), index_dtype, p->shape[d], fault, op, where);
+  }
+  return at;
+}
+
+ONE_AXIS kernel void gather_places(source x, ulong x_at, source index, ulong index_at, target out, ulong out_at,
+                                   rows_of_places p, int index_dtype, int width, global long* fault, int op) {
+  const long i = get_global_id(0);
+  if (i >= p.n * p.inner) return;
+  const long j = i / p.inner, k = i - j * p.inner;
+  for (int d = 0; d < p.depth; ++d)
+    if (p.shape[d] == 0) {
+      tell(fault, op, load_int(index + index_at, index_dtype, j * p.depth + d), 0, j * p.depth + d);
+      return;
+    }
+  const long row = place_of(index + index_at, index_dtype, &p, j, fault, op);
+  move(out + out_at, i, x + x_at, row * p.inner + k, width);
+}
+
+ONE_AXIS kernel void scatter_places(source x, ulong x_at, source index, ulong index_at, source updates,
+                                    ulong updates_at, target out, ulong out_at, rows_of_places p, long total, int dtype,
+                                    int index_dtype, int how, global long* fault, int op) {
+  const long i = get_global_id(0);
+  if (i >= total) return;
+  const long row = i / p.inner, k = i - row * p.inner;
+  const int real_kind = is_float(dtype);
+  real r = real_kind ? load_real(x + x_at, dtype, i) : 0;
+  long l = real_kind ? 0 : load_int(x + x_at, dtype, i);
+  int met = 0;
+  for (long j = 0; j < p.n; ++j) {
+    if (place_of(index + index_at, index_dtype, &p, j, fault, op) != row) continue;
+    met = 1;
+    if (real_kind) r = real_met(how, r, load_real(updates + updates_at, dtype, j * p.inner + k));
+    else l = int_met(how, l, load_int(updates + updates_at, dtype, j * p.inner + k), is_unsigned(dtype));
+  }
+  if (met && real_kind) store_real(out + out_at, dtype, i, r);
+  else if (met) store_int(out + out_at, dtype, i, l);
+  else move(out + out_at, i, x + x_at, i, bytes_of(dtype));
+}
