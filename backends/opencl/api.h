@@ -9,16 +9,37 @@
 
 namespace oarlock::opencl {
 
-#define OARLOCK_OPENCL_FUNCTIONS(F)                                                                                    \
-  F(GetPlatformIDs)                                                                                                    \
-  F(GetPlatformInfo) F(GetDeviceIDs) F(GetDeviceInfo) F(CreateContext) F(ReleaseContext) F(CreateCommandQueue)         \
-      F(RetainCommandQueue) F(ReleaseCommandQueue) F(CreateBuffer) F(RetainMemObject) F(ReleaseMemObject)              \
-          F(CreateProgramWithSource) F(CreateProgramWithBinary) F(BuildProgram) F(GetProgramInfo)                      \
-              F(GetProgramBuildInfo) F(ReleaseProgram) F(CreateKernel) F(ReleaseKernel) F(SetKernelArg)                \
-                  F(EnqueueNDRangeKernel) F(EnqueueReadBuffer) F(EnqueueWriteBuffer) F(EnqueueCopyBuffer)              \
-                      F(EnqueueFillBuffer) F(EnqueueMarkerWithWaitList) F(EnqueueBarrierWithWaitList) F(Flush)         \
-                          F(Finish) F(WaitForEvents) F(GetEventInfo) F(ReleaseEvent) F(RetainEvent) F(CreateUserEvent) \
-                              F(SetUserEventStatus)
+#define OARLOCK_OPENCL_FUNCTIONS(F) \
+  F(GetPlatformIDs)                 \
+  F(GetPlatformInfo)                \
+  F(GetDeviceIDs)                   \
+  F(GetDeviceInfo)                  \
+  F(CreateContext)                  \
+  F(ReleaseContext)                 \
+  F(CreateCommandQueue)             \
+  F(RetainCommandQueue)             \
+  F(ReleaseCommandQueue)            \
+  F(CreateBuffer)                   \
+  F(RetainMemObject)                \
+  F(ReleaseMemObject)               \
+  F(CreateProgramWithSource)        \
+  F(CreateProgramWithBinary)        \
+  F(BuildProgram)                   \
+  F(GetProgramInfo)                 \
+  F(GetProgramBuildInfo)            \
+  F(ReleaseProgram)                 \
+  F(CreateKernel)                   \
+  F(ReleaseKernel)                  \
+  F(SetKernelArg)                   \
+  F(EnqueueNDRangeKernel)           \
+  F(EnqueueReadBuffer)              \
+  F(EnqueueWriteBuffer)             \
+  F(EnqueueCopyBuffer)              \
+  F(EnqueueFillBuffer)              \
+  F(EnqueueMarkerWithWaitList)      \
+  F(EnqueueBarrierWithWaitList)     \
+  F(Flush)                          \
+  F(Finish) F(WaitForEvents) F(GetEventInfo) F(ReleaseEvent) F(RetainEvent) F(CreateUserEvent) F(SetUserEventStatus)
 
 struct Api {
 #define OARLOCK_OPENCL_FIELD(name) decltype(&::cl##name) name;

@@ -8,7 +8,7 @@
 
 namespace oarlock::opencl {
 
-constexpr int64_t kItems = 256;  // of a work group, as in kernels/common.cl
+constexpr int64_t kItems = 256;  // of a work group, as in kernels/operand.cl
 
 // Arguments in the kernel's order, then items() or groups(). Holds the kernel meanwhile.
 class Launch {

@@ -10,7 +10,7 @@ namespace oarlock::opencl {
 constexpr int kMaxAxes = 8;
 constexpr int kMaxOperands = 4;
 
-// `geometry` of kernels/common.cl.
+// `geometry` of kernels/operand.cl.
 struct Geometry {
   int64_t n = 1;
   int32_t rank = 0, reserved = 0;

@@ -91,7 +91,7 @@ Kernel& Programs::get(const char* file, const std::string& options, const char* 
 
 cl_program Programs::build(const char* file, const std::string& options) {
   std::string all = options + (has_f64_ ? " -D HAS_F64" : "");
-  const std::string source = std::string(source_text("common")) + source_text(file);
+  const std::string source = std::string(source_text("operand")) + source_text(file);
   const std::string key = all + "\n" + driver_ + "\n" + source;
   std::string path;
   if (!folder_.empty()) {
