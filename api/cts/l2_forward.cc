@@ -59,7 +59,13 @@ Ran check_call(Check& check, const Schema& schema, const Draw& draw, const Targe
   Ran ran;
   const OpInfo& op = schema.info;
   std::string call = draw.to_string(schema);
-  Oracle oracle = oracle_of(schema, draw);
+  Oracle oracle;
+  try {
+    oracle = oracle_of(schema, draw);
+  } catch (const RefusedCall& refused) {  // spelt out, it takes more memory than there is
+    ran.refusal = refused.reason;
+    return ran;
+  }
 
   // What the rule promises against what was made.
   std::vector<Tensor> placeholders;
