@@ -89,7 +89,8 @@ Status BlockCache::arena_take(uint64_t size_bytes, Stream* stream, Block* out) {
 
 void BlockCache::arena_give(const Block& block, Stream* stream) {
   auto place = large_.find(block.data);
-  auto [arena, at] = place->second;
+  Arena* arena = place->second.arena;
+  uint64_t at = place->second.at;
   large_.erase(place);
   uint64_t size = block.size_bytes;
   auto join = [&](std::map<uint64_t, Range>::iterator other) {
