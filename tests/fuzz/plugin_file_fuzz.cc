@@ -25,6 +25,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   write(plugin, bytes + 1, elf);
   write(folder.path / "plugin.json", bytes + 1 + elf, size - 1 - elf);
   auto file = inspect_plugin_file(plugin);
-  if (!check_manifest(plugin, file.ok() ? *file : PluginFile{}).ok()) return 0;
+  (void)check_manifest(plugin, file.ok() ? *file : PluginFile{}).ok();
   return 0;
 }
