@@ -2,10 +2,11 @@
 // loaded, keeps its weights, and says how it did beside the results that ship with the data.
 //
 //   02_train_cnn [--device cpu] [--epochs 8] [--out FOLDER] [--steps N] [--check WEIGHTS] [--batches N]
-//                [--batch 64]
+//                [--batch 64] [--seconds 10]
 //
 // --out FOLDER     keeps weights.safetensors, history.csv and, for pictures, images.npy, scores.npy, labels.npy
-// --check WEIGHTS  trains nothing: loads the weights and tests them
+// --check WEIGHTS  trains nothing: loads the weights and tests them; with --device all on every device there is, in a
+//                  table, as many test images as each manages in about --seconds
 // --steps N        trains N steps without shuffling or transforms, and prints each loss and a hash of the weights' bits:
 //                  what to compare between devices and sets of plugins
 // --batches N      with --check: only so many batches
@@ -29,6 +30,7 @@ namespace {
 struct Options {
   std::string device = "cpu", out, check;
   int64_t epochs = 8, steps = 0, batches = -1, batch = 64;
+  double seconds = 10;
 };
 
 [[noreturn]] void stop(const std::string& why) {
@@ -135,8 +137,12 @@ Options read_options(int argc, char** argv) {
     else if (name == "--steps") o.steps = std::atoll(value().c_str());
     else if (name == "--batches") o.batches = std::atoll(value().c_str());
     else if (name == "--batch") o.batch = std::atoll(value().c_str());
-    else stop("unknown option " + name + "; there are --device --epochs --out --steps --check --batches --batch");
+    else if (name == "--seconds") o.seconds = std::atof(value().c_str());
+    else
+      stop("unknown option " + name +
+           "; there are --device --epochs --out --steps --check --batches --batch --seconds");
   }
+  if (o.device == "all" && o.check.empty()) stop("--device all goes with --check");
   return o;
 }
 
@@ -190,12 +196,43 @@ void keep_predictions(Model& model, const vision::FashionMNIST& test, const std:
   data::write_npy(folder + "/labels.npy", slice(test.labels(), {0}, {n}).contiguous());
 }
 
+struct Checked {
+  double accuracy, seconds;
+  int64_t images;
+};
+Checked check(Model& model, data::DataLoader& loader, int64_t batches, int64_t images) {
+  auto begin = std::chrono::steady_clock::now();
+  Logs logs = model.evaluate(loader, {.verbose = 0, .max_steps = batches});
+  return {value_of(logs, "acc"), seconds_since(begin), images};
+}
+
+// The same weights on one device after the other.
+void check_everywhere(Model& model, const std::shared_ptr<data::Dataset>& test, const Options& o) {
+  data::DataLoader loader(test, {.batch_size = o.batch, .num_workers = 1});
+  std::printf("%-12s %9s %8s %12s  %s\n", "device", "accuracy", "images", "images/s", "is");
+  for (Device d : devices()) {
+    model.network().to(d);
+    check(model, loader, 1, o.batch);  // kernels are chosen, programs compiled
+    int64_t all = (test->size() + o.batch - 1) / o.batch, batches = 1;
+    Checked c;
+    for (;;) {  // more and more, until it takes long enough
+      c = check(model, loader, batches, std::min(batches * o.batch, test->size()));
+      if (batches == all || c.seconds > o.seconds / 2) break;
+      batches = std::min(all, batches * std::clamp<int64_t>(int64_t(o.seconds / c.seconds), 2, 16));
+    }
+    std::printf("%-12s %9.4f %8lld %12.0f  %s\n", d.name().c_str(), c.accuracy, static_cast<long long>(c.images),
+                double(c.images) / c.seconds, d.description().c_str());
+    std::fflush(stdout);
+  }
+}
+
 void run(const Options& o) {
-  Device device(o.device);
+  Device device = o.device == "all" ? Device() : Device(o.device);
   std::string loaded;
   for (const PluginInfo& p : plugins())
     if (p.state == PluginState::loaded) loaded += (loaded.empty() ? "" : ", ") + p.name;
-  std::printf("device %s, plugins: %s\n", device.name().c_str(), loaded.empty() ? "none" : loaded.c_str());
+  std::printf("device %s, plugins: %s\n", o.device == "all" ? "all" : device.name().c_str(),
+              loaded.empty() ? "none" : loaded.c_str());
 
   set_seed(1);
   auto net = std::make_shared<Net>();
@@ -213,11 +250,10 @@ void run(const Options& o) {
   if (!o.check.empty()) {
     model.prepare(nullptr, loss, {accuracy});
     model.load(o.check);
-    auto begin = std::chrono::steady_clock::now();
-    Logs logs = model.evaluate(test_loader, {.verbose = 0, .max_steps = o.batches});
-    int64_t images = o.batches > 0 ? o.batches * o.batch : test->size();
-    std::printf("loaded %s: accuracy %.4f over %lld test images, %.0f images/s\n", o.check.c_str(),
-                value_of(logs, "acc"), static_cast<long long>(images), double(images) / seconds_since(begin));
+    if (o.device == "all") return check_everywhere(model, test, o);
+    Checked c = check(model, test_loader, o.batches, o.batches > 0 ? o.batches * o.batch : test->size());
+    std::printf("loaded %s: accuracy %.4f over %lld test images, %.0f images/s\n", o.check.c_str(), c.accuracy,
+                static_cast<long long>(c.images), double(c.images) / c.seconds);
     return;
   }
   auto schedule = std::make_shared<optim::lr::OneCycleLR>(0.05, train_loader.size() * std::max<int64_t>(o.epochs, 1));

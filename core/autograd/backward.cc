@@ -168,9 +168,9 @@ class Backward {
     };
     OAR_TRY(values({n.inputs.begin(), n.inputs.size()}, in, nullptr));
     OAR_TRY(values({n.outputs.begin(), n.outputs.size()}, out, nullptr));
-    int device = 0;
+    Device device;
     for (const Tensor& t : out)
-      if (t.defined()) device = t.device().index();
+      if (t.defined()) device = t.device();
     struct Restore {
       bool value = grad_mode();
       ~Restore() { grad_mode() = value; }

@@ -21,7 +21,6 @@ struct Row {
   const char* name;
   const char* type;
   const char* about;
-  const char* default_text;
   std::atomic<int64_t>* number;  // null: a text
   std::string text, default_value, origin = "default", problem;
 };
@@ -35,6 +34,7 @@ Status take(Row& row, std::string_view text, std::string_view origin);
 namespace setting {
 #define OAR_DEFINE_flag(name, value) std::atomic<int64_t> name{value};
 #define OAR_DEFINE_integer(name, value) std::atomic<int64_t> name{value};
+#define OAR_DEFINE_choice(name, value) std::atomic<int64_t> name{0};
 #define OAR_DEFINE_text(name, value)
 #define X(name, type, value, about) OAR_DEFINE_##type(name, value)
 OAR_SETTINGS(X)
@@ -44,15 +44,26 @@ OAR_SETTINGS(X)
 namespace {
 #define OAR_NUMBER_flag(name) &setting::name
 #define OAR_NUMBER_integer(name) &setting::name
+#define OAR_NUMBER_choice(name) &setting::name
 #define OAR_NUMBER_text(name) nullptr
 #define OAR_DEFAULT_flag(value) std::to_string(int64_t(value))
 #define OAR_DEFAULT_integer(value) std::to_string(int64_t(value))
+#define OAR_DEFAULT_choice(value) std::string(value).substr(0, std::string_view(value).find('|'))
 #define OAR_DEFAULT_text(value) std::string(value)
+#define OAR_TYPE_flag(value) "flag"
+#define OAR_TYPE_integer(value) "integer"
+#define OAR_TYPE_choice(value) "choice " value
+#define OAR_TYPE_text(value) "text"
 
 std::vector<Row>& rows() {
   static auto* all = new std::vector<Row>{
 #define X(name, type, value, about) \
-  Row{#name, #type, about, #value, OAR_NUMBER_##type(name), OAR_DEFAULT_##type(value), OAR_DEFAULT_##type(value)},
+  Row{#name,                        \
+      OAR_TYPE_##type(value),       \
+      about,                        \
+      OAR_NUMBER_##type(name),      \
+      OAR_DEFAULT_##type(value),    \
+      OAR_DEFAULT_##type(value)},
       OAR_SETTINGS(X)
 #undef X
   };
@@ -72,15 +83,27 @@ Row* find(std::string_view name) {
 }
 
 Status take(Row& row, std::string_view text, std::string_view origin) {
-  auto wrong = [&](const char* expects) {
+  auto wrong = [&](std::string_view expects) {
     return invalid("setting " + std::string(row.name) + ": \"" + std::string(text.substr(0, 80)) + "\" is not " +
-                   expects + ". It stays at " + row.text + ".");
+                   std::string(expects) + ". It stays at " + row.text + ".");
   };
-  if (row.number) {
+  std::string_view type = row.type;
+  if (constexpr std::string_view kChoice = "choice "; type.starts_with(kChoice)) {
+    std::string_view words = type.substr(kChoice.size());
+    int64_t place = 0;
+    for (std::string_view left = words;; ++place) {
+      size_t end = left.find('|');
+      if (left.substr(0, end) == text) break;
+      if (end == std::string_view::npos) return wrong(words);
+      left.remove_prefix(end + 1);
+    }
+    row.number->store(place, std::memory_order_relaxed);
+    row.text = std::string(text);
+  } else if (row.number) {
     int64_t v = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
     bool number = error == std::errc() && end == text.data() + text.size() && !text.empty();
-    if (std::string_view(row.type) == "flag") {
+    if (type == "flag") {
       if (text == "true" || text == "on" || text == "yes") v = 1, number = true;
       if (text == "false" || text == "off" || text == "no" || text.empty()) v = 0, number = true;
       if (!number || (v != 0 && v != 1)) return wrong("0 or 1");
@@ -102,6 +125,7 @@ Status take(Row& row, std::string_view text, std::string_view origin) {
 namespace setting {
 #define OAR_READ_flag(name)
 #define OAR_READ_integer(name)
+#define OAR_READ_choice(name)
 #define OAR_READ_text(name)       \
   std::string name() {            \
     load_environment();           \

@@ -8,16 +8,18 @@
 
 namespace oarlock {
 
-// X(name, type, default, about): type flag, integer or text. OARLOCK_<NAME> sets it, unless the process runs with
-// elevated privilege: then the environment is ignored.
+// X(name, type, default, about): type flag, integer, text, or choice, which lists its words, the default first.
+// OARLOCK_<NAME> sets it, unless the process runs with elevated privilege: then the environment is ignored.
 #define OAR_SETTINGS(X)                                                                                                \
   X(trace, flag, 0, "print every op's way from the call to the kernel, file and line, to stderr")                      \
   X(validate, flag, 0, "put the validation layer around plugins loaded from now on")                                   \
   X(record, text, "", "write the ABI stream of plugins loaded from now on to this file, for oarlock replay")           \
   X(backends, text, "", "folders to search for plugins, separated by ':', instead of all others; set but empty: none") \
   X(fallback, text, "warn", "an op that a device lacks may run on the host: off, warn, or a list of op names")         \
+  X(across_devices, choice, "off|warn|allow",                                                                          \
+    "operands on several devices are copied to one of them: off, warn, allow")                                         \
   X(anomaly, flag, 0, "look for NaN after every op and gradient; the first that makes one is an error")                \
-  X(placement, flag, 0, "count the time of every op for the placement report")                                         \
+  X(placement, flag, 0, "time every op for the placement report; waits for the device after each")                     \
   X(log_level, integer, 2, "messages below it go nowhere: 0 debug, 1 info, 2 warning, 3 error")                        \
   X(threads, integer, 0, "threads of one op on the host; 0: what OpenMP says")                                         \
   X(kernel_cache, integer, 1024, "prepared kernels that a thread keeps; takes effect for threads that start later")    \
@@ -30,6 +32,7 @@ namespace oarlock {
 namespace setting {
 #define OAR_SETTING_flag(name) extern std::atomic<int64_t> name;
 #define OAR_SETTING_integer(name) extern std::atomic<int64_t> name;
+#define OAR_SETTING_choice(name) extern std::atomic<int64_t> name;  // the word's place
 #define OAR_SETTING_text(name) std::string name();
 #define X(name, type, value, about) OAR_SETTING_##type(name)
 OAR_SETTINGS(X)

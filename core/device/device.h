@@ -102,19 +102,8 @@ void ensure_plugins_loaded();                          // once; the first call l
 DeviceState& add_device(std::unique_ptr<DeviceState> device);
 Pack* add_pack(std::unique_ptr<Pack> pack);  // takes effect at plugins_changed
 void plugins_changed();
-std::string device_list();  // "cpu, sim:0", for messages
-// The device that ops without operands (full, arange ...) make their results on; per thread.
-int& current_device();
-class DeviceScope {
- public:
-  explicit DeviceScope(int index) : before_(current_device()) { current_device() = index; }
-  ~DeviceScope() { current_device() = before_; }
-  DeviceScope(const DeviceScope&) = delete;
-  DeviceScope& operator=(const DeviceScope&) = delete;
-
- private:
-  int before_;
-};
+std::string device_list();    // "cpu, sim:0", for messages
+int& current_device_index();  // of the calling thread
 
 // ---- host_api.cc: the functions of oar_host_t
 void fill_host(PluginHost& host, Plugin* plugin);

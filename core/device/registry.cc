@@ -123,12 +123,17 @@ void ensure_plugins_loaded() {
   plugins_loaded.store(true, std::memory_order_release);
 }
 
-int& current_device() {
+int& current_device_index() {
   __attribute__((tls_model("initial-exec"))) static thread_local int index = 0;
   return index;
 }
 
 // ---- the public names
+
+Device current_device() { return Device(current_device_index()); }
+void set_device(Device device) { current_device_index() = device.index(); }
+DeviceScope::DeviceScope(Device device) : before_(current_device_index()) { current_device_index() = device.index(); }
+DeviceScope::~DeviceScope() { current_device_index() = before_; }
 
 Result<Device> Device::find(std::string_view name) {
   if (DeviceState* d = device_named(name); d && d->is_host()) return Device(0);

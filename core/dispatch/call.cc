@@ -1,7 +1,13 @@
 #include "core/dispatch/call.h"
 
+#include <mutex>
+#include <set>
+
 #include "core/autograd/tape.h"
+#include "core/base/log.h"
+#include "core/base/settings.h"
 #include "core/dispatch/key.h"
+#include "core/dispatch/role.h"
 #include "core/dispatch/run.h"
 #include "core/profile/trace.h"
 
@@ -58,16 +64,64 @@ Status find_device(Call& c) {
                      ". Move one of them with .to(...).");
     }
   }
-  c.device = device ? device : &device_at(current_device());
+  c.device = device ? device : &device_at(current_device_index());
   return {};
 }
+
+namespace {
+
+// Where operands of several devices go if the setting across_devices lets them: to the one that is written to, else to
+// the first that is not the host's. The copies are recorded, so gradients go home.
+Status gather(Call& c, Status disagreement, std::vector<Tensor>& keep, std::vector<TensorImpl*>& in) {
+  enum Policy { off, warn, allow };
+  int64_t policy = setting::across_devices.load(std::memory_order_relaxed);
+  const char* name = c.op.def->name;
+  if (policy == off)
+    return invalid(std::string(disagreement.text()) + " The setting across_devices=allow copies them by itself.");
+  auto bit = [](uint64_t mask, int i) { return mask >> std::min(i, 63) & 1; };
+  DeviceState* to = nullptr;
+  for (int i = 0; i < c.n_inputs; ++i) {
+    if (!c.inputs[i] || bit(c.op.host_inputs, i) || !bit(c.op.mutated, i)) continue;
+    if (to && to != c.inputs[i]->device) return disagreement;  // a copy would be written to, and lost
+    to = c.inputs[i]->device;
+  }
+  for (int i = 0; !to && i < c.n_inputs; ++i)
+    if (c.inputs[i] && !bit(c.op.host_inputs, i) && !c.inputs[i]->device->is_host()) to = c.inputs[i]->device;
+  in.assign(c.inputs, c.inputs + c.n_inputs);
+  for (int i = 0; i < c.n_inputs; ++i) {
+    if (!in[size_t(i)] || bit(c.op.host_inputs, i) || in[size_t(i)]->device == to) continue;
+    std::string from = in[size_t(i)]->device->name, what = std::string(name) + ", " + operand(c.op, i);
+    if (policy == warn) {
+      static std::mutex lock;
+      static auto* told = new std::set<std::string>;
+      std::lock_guard hold(lock);
+      if (told->insert(what + from + to->name).second)
+        log(OAR_LOG_WARNING, what + " is copied from " + from + " to " + to->name +
+                                 ", where its other operands are. Keep it there, or set across_devices=allow.");
+    }
+    detail::retain(in[size_t(i)]);
+    Tensor t = Tensor::adopt(in[size_t(i)]);
+    TransferReason why("for " + what);
+    OAR_TRY(role::transfer(t, *to, &t));
+    in[size_t(i)] = t.impl();
+    keep.push_back(std::move(t));
+  }
+  c.inputs = in.data();
+  c.device = to;
+  return {};
+}
+
+}  // namespace
 
 Status call_with(Call& c, std::vector<Tensor>& outputs) {
   if (trace::active() & trace::kUnread) [[unlikely]]
     trace::read_settings();
   const op::OpDef& def = *c.op.def;
   OAR_TRY(check_operands(c));
-  OAR_TRY(find_device(c));
+  std::vector<Tensor> gathered;
+  std::vector<TensorImpl*> in;
+  if (Status found = find_device(c); !found.ok()) [[unlikely]]
+    OAR_TRY(gather(c, std::move(found), gathered, in));
   uint64_t wanted = grad_mode() ? wanted_inputs(c.op, c.inputs, c.n_inputs) : 0;
   if (trace::active()) [[unlikely]] {
     std::string text = std::string(def.name) + "(";

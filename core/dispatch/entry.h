@@ -134,6 +134,18 @@ class Cache {
 
 // ---- placement.cc
 void retire(const Entry& entry);  // its counts go to the report before it goes
+void count_transfer(const DeviceState& from, const DeviceState& to, uint64_t bytes, uint64_t host_ns);
+// What this thread copies between devices for, while it lives; without one, the program asked for it.
+class TransferReason {
+ public:
+  explicit TransferReason(std::string why);
+  ~TransferReason();
+  TransferReason(const TransferReason&) = delete;
+  TransferReason& operator=(const TransferReason&) = delete;
+
+ private:
+  std::string before_;
+};
 void each_cache(const std::function<void(Cache&)>& see);
 
 }  // namespace oarlock::dispatch

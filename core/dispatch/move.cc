@@ -1,4 +1,5 @@
 // Writing into existing memory, and moving between devices: the core's own, by memory copies.
+#include "core/dispatch/entry.h"
 #include "core/dispatch/role.h"
 #include "core/dispatch/run.h"
 #include "core/profile/trace.h"
@@ -45,7 +46,11 @@ Status run_transfer(const Call& c, Tensor* output) {
   Result<TensorImpl*> t = allocate_tensor(to, x.dtype(), x.shape(), current_stream(to));
   if (!t) return std::move(t.status());
   Tensor out = Tensor::adopt(*t);
+  bool timed = trace::active() & trace::kPlacementTime;
+  uint64_t begin = timed ? trace::now_ns() : 0;
   OAR_TRY(copy_elements(*x.impl(), *out.impl()));
+  const DeviceState& from = *c.inputs[0]->device;
+  count_transfer(from, to, uint64_t(x.element_count()) * info(x.dtype()).bits / 8, timed ? trace::now_ns() - begin : 0);
   *output = std::move(out);
   return {};
 }

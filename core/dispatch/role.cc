@@ -22,7 +22,7 @@ Status call(op::Role role, std::initializer_list<const Tensor*> in, std::initial
 
 Status add(const Tensor& a, const Tensor& b, Tensor* out) { return call(op::Role::add, {&a, &b}, {}, out); }
 Status full(const Shape& shape, double value, DType dtype, DeviceState& device, Tensor* out) {
-  DeviceScope scope(device.index);
+  DeviceScope scope(Device(device.index));
   return call(op::Role::full, {}, {op::attr_dims(shape), op::attr_real(value), op::attr_dtype(dtype)}, out);
 }
 Status cast(const Tensor& x, DType dtype, Tensor* out) {

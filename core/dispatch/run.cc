@@ -184,7 +184,7 @@ Status run_decomposition(Entry& e, const Call& c, std::vector<Tensor>& outputs) 
   } restore{before};
   if (!c.decompose) grad_mode() = false;
   try {
-    DeviceScope scope(e.device->index);
+    DeviceScope scope(Device(e.device->index));
     op::RuleCall rule{in, e.attrs.view(), out};
     def.decompose(rule);
   } catch (const Error& error) {
@@ -246,6 +246,7 @@ Status allow_fallback(const Entry& e, const Call& c) {
 
 Status run_fallback(Entry& e, const Call& c, std::vector<Tensor>& outputs) {
   OAR_TRY(allow_fallback(e, c));
+  TransferReason why("for the fallback of " + std::string(c.op.def->name));
   std::vector<Tensor> moved(size_t(c.n_inputs));
   std::vector<TensorImpl*> in(size_t(c.n_inputs), nullptr);
   for (int i = 0; i < c.n_inputs; ++i) {
@@ -289,6 +290,10 @@ Status arrange(const Entry& e, const Call& c, std::vector<Tensor>& keep, std::ve
     keep.push_back(std::move(t));
   }
   return {};
+}
+
+void count_time(Entry& e, uint64_t ns) {
+  e.host_ns.store(e.host_ns.load(std::memory_order_relaxed) + ns, std::memory_order_relaxed);
 }
 
 // The last stop: the kernel, where its plugin declares it.
@@ -358,8 +363,13 @@ Status run_entry(Entry& e, const Call& call, std::vector<Tensor>& outputs) {
     OAR_TRY(cast_operands(e, again, keep, in));
     return run_call(again, outputs);
   }
-  if (e.kind == Kind::decomposition) return run_decomposition(e, call, outputs);
-  if (e.kind == Kind::fallback) return run_fallback(e, call, outputs);
+  if (e.kind == Kind::decomposition || e.kind == Kind::fallback) {
+    uint64_t begin = trace::active() & trace::kPlacementTime ? trace::now_ns() : 0;
+    OAR_TRY(e.kind == Kind::decomposition ? run_decomposition(e, call, outputs) : run_fallback(e, call, outputs));
+    if (begin) [[unlikely]]
+      count_time(e, trace::now_ns() - begin);
+    return {};
+  }
 
   Call c = call;
   std::vector<Tensor> keep;
@@ -409,8 +419,9 @@ Status run_entry(Entry& e, const Call& call, std::vector<Tensor>& outputs) {
     OAR_TRY(run_reference(e, c, views, out));
   }
   if (begin) [[unlikely]] {
+    if (stream && trace::active() & trace::kPlacementTime) OAR_TRY(synchronize(*stream));
     uint64_t end = trace::now_ns();
-    e.host_ns.store(e.host_ns.load(std::memory_order_relaxed) + (end - begin), std::memory_order_relaxed);
+    count_time(e, end - begin);
     if (trace::active() & trace::kProfile)
       trace::record(route_name(e.kind), c.op.def->name, begin, end,
                     e.device->name + (e.kind == Kind::kernel ? " " + e.kernel.pack->plugin->info.name : ""));

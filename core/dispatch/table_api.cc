@@ -55,7 +55,7 @@ std::vector<Tensor> call_op(std::string_view name, std::span<const Tensor> input
   if (options.device >= device_count())
     throw_if(invalid(std::string(name) + ": there is no device " + std::to_string(options.device) + "; there are " +
                      device_list() + "."));
-  DeviceScope scope(options.device >= 0 ? options.device : current_device());
+  DeviceScope scope(options.device >= 0 ? Device(options.device) : current_device());
   if (!options.plugin.empty()) {
     throw_if(dispatch::find_device(c));
     c.only = plugin_named(op, *c.device, options.plugin);

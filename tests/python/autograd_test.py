@@ -236,6 +236,13 @@ def test_anomaly_mode_names_op_and_line():
         y = oarlock.sqrt(x) * 0
         with pytest.raises(oarlock.Error, match="autograd_test.py"):
             y.sum().backward()
+    # A program in a folder named like the package is a program still.
+    code = compile("y = oarlock.sqrt(x) * 0", "/home/me/oarlock/mine.py", "exec")
+    with oarlock.autograd.anomaly_mode():
+        names = {"oarlock": oarlock, "x": x, "__name__": "__main__"}
+        exec(code, names)
+        with pytest.raises(oarlock.Error, match="/home/me/oarlock/mine.py:1"):
+            names["y"].sum().backward()
 
 
 def test_backward_from_many_threads():

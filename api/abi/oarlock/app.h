@@ -56,6 +56,7 @@ OAR_EXPORT oar_status_t OAR_CALL oar_device_name(int32_t device, char* buffer, s
 OAR_EXPORT oar_status_t OAR_CALL oar_device_synchronize(int32_t device);
 /* Where this thread's ops without operands (oar_full, oar_arange ...) make their results. */
 OAR_EXPORT oar_status_t OAR_CALL oar_device_use(int32_t device);
+OAR_EXPORT oar_status_t OAR_CALL oar_device_current(int32_t* out_device);
 /* Loads one more plugin. Absolute path. */
 OAR_EXPORT oar_status_t OAR_CALL oar_plugin_load(oar_str_t path);
 
@@ -126,6 +127,24 @@ OAR_EXPORT oar_status_t OAR_CALL oar_backward(oar_tensor_t* const* outputs, oar_
 OAR_EXPORT oar_status_t OAR_CALL oar_gradients(oar_tensor_t* const* outputs, oar_tensor_t* const* seeds, size_t n,
                                                oar_tensor_t* const* inputs, size_t n_inputs, uint32_t flags,
                                                oar_tensor_t** out_gradients);
+
+/* ---------------------------------------------------------------- Placement */
+/* What ran where since the last reset: a row for every op, device, route and reason. Times are taken while the setting
+ * "placement" is on, which waits for the device after every op. */
+typedef struct oar_placement_row {
+  uint32_t struct_size;
+  uint32_t reserved;
+  oar_str_t op, device;
+  oar_str_t route;  /* "kernel", "decomposition", "reference", "memory copy", "fallback" (to the host), "transfer" */
+  oar_str_t plugin; /* whose kernel; empty for the core's */
+  oar_str_t reason; /* why nothing better took it */
+  uint64_t calls;
+  uint64_t host_ns; /* from call to return, with all that was called in between */
+  uint64_t bytes;   /* of transfers */
+} oar_placement_row_t;
+/* Calls row(context, ..) for each on this thread, the longest time first; the texts live until it returns. */
+OAR_EXPORT oar_status_t OAR_CALL oar_placement(void(OAR_CALL* row)(void* context, const oar_placement_row_t* row), void* context);
+OAR_EXPORT oar_status_t OAR_CALL oar_placement_reset(void);
 
 #ifdef __cplusplus
 }

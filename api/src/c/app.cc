@@ -7,6 +7,7 @@
 #include <oarlock/base/device.h>
 #include <oarlock/base/op.h>
 #include <oarlock/base/plugin.h>
+#include <oarlock/base/profile.h>
 #include <oarlock/base/settings.h>
 
 #include "api/src/c/handle.h"
@@ -111,7 +112,14 @@ oar_status_t OAR_CALL oar_device_synchronize(int32_t index) {
 }
 oar_status_t OAR_CALL oar_device_use(int32_t index) {
   return guard([&] {
-    current_device() = device(index, "oar_device_use").index();
+    set_device(device(index, "oar_device_use"));
+    return OAR_OK;
+  });
+}
+oar_status_t OAR_CALL oar_device_current(int32_t* out_device) {
+  return guard([&] {
+    need(out_device, "oar_device_current", "out_device");
+    *out_device = current_device().index();
     return OAR_OK;
   });
 }
@@ -321,6 +329,25 @@ oar_status_t OAR_CALL oar_gradients(oar_tensor_t* const* outputs, oar_tensor_t* 
     std::vector<Tensor> g =
         gradients(out, in, seed, (flags & OAR_BACKWARD_KEEP_GRAPH) != 0, (flags & OAR_BACKWARD_CREATE_GRAPH) != 0);
     for (size_t i = 0; i < g.size(); ++i) out_gradients[i] = g[i].defined() ? give(g[i]) : nullptr;
+    return OAR_OK;
+  });
+}
+
+oar_status_t OAR_CALL oar_placement(void(OAR_CALL* row)(void*, const oar_placement_row_t*), void* context) {
+  return guard([&] {
+    need(reinterpret_cast<const void*>(row), "oar_placement", "row");
+    auto text = [](const std::string& s) { return oar_str_t{s.data(), s.size()}; };
+    for (const PlacementRow& r : placement()) {
+      oar_placement_row_t out = {sizeof out,     0,       text(r.op), text(r.device), text(r.route), text(r.plugin),
+                                 text(r.reason), r.calls, r.host_ns,  r.bytes};
+      row(context, &out);
+    }
+    return OAR_OK;
+  });
+}
+oar_status_t OAR_CALL oar_placement_reset(void) {
+  return guard([] {
+    reset_placement();
     return OAR_OK;
   });
 }

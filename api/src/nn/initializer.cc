@@ -10,15 +10,16 @@
 namespace oarlock::nn::initializer {
 namespace {
 
-// n numbers of [0, 1), f64.
+// n numbers of [0, 1), f64, which not every device has.
 std::vector<double> draw(int64_t n, Generator& generator) {
+  DeviceScope host{Device()};
   std::vector<double> u(static_cast<size_t>(n));
   random_uniform(generator.next(), {n}, DType::f64).copy_to_host(u.data());
   return u;
 }
 Tensor made(const std::vector<double>& values, const Shape& shape, DType dtype) {
   Tensor t = Tensor::from_host(values.data(), shape, DType::f64);
-  return dtype == DType::f64 ? t : cast(t, dtype);
+  return (dtype == DType::f64 ? t : cast(t, dtype)).to(current_device());
 }
 std::vector<double> normals(int64_t n, Generator& generator) {
   std::vector<double> u = draw(n + n % 2, generator);
@@ -82,7 +83,8 @@ Tensor Assign::operator()(const Shape& shape, DType dtype, Generator&) const {
     throw Error(Code::invalid_argument, "Assign: the parameter has shape " + to_string(shape) + ", the value " +
                                             (value.defined() ? to_string(value.shape()) : "none") + ".");
   NoGrad off;
-  return value.dtype() == dtype ? value.detach().clone() : cast(value.detach(), dtype);
+  Tensor own = value.dtype() == dtype ? value.detach().clone() : cast(value.detach(), dtype);
+  return own.to(current_device());
 }
 Tensor Uniform::operator()(const Shape& shape, DType dtype, Generator& generator) const {
   NoGrad off;

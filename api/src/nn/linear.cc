@@ -48,7 +48,7 @@ Embedding::Embedding(int64_t n, int64_t width, std::optional<int64_t> padding, P
     throw Error(Code::invalid_argument, "Embedding: padding_idx is " + std::to_string(*padding) + ", num_embeddings " +
                                             std::to_string(n) + ". It names a row.");
   if (padding_ < 0) padding_ += n;
-  assign(slice(weight.detach(), {padding_, 0}, {1, width}), full({1, width}, 0, weight.dtype()));
+  assign(slice(weight.detach(), {padding_, 0}, {1, width}), full({1, width}, 0, weight.dtype()).to(weight.device()));
 }
 Tensor Embedding::forward(const Tensor& index) {
   return embedding(index, weight, padding_ < 0 ? std::optional<int64_t>() : padding_);

@@ -24,7 +24,9 @@ from ._model import Model
 from . import _tensor as _methods
 from ._print import set_printoptions
 from . import _settings
-from ._settings import plugins, profile, set_setting, setting, trace
+from ._settings import Placement, placement, plugins, profile, set_setting, setting, trace
+
+device = Device
 
 _settings._load_entry_points()
 

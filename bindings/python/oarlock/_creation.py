@@ -3,9 +3,12 @@
 from . import _core
 from ._core import Tensor, asarray, cast, full, random_uniform, tensor
 
+# Where numbers are made in float64, which not every device has.
+_host = _core.Device("cpu")
+
 
 def _placed(t, device):
-    return t if device is None else t.to(device)
+    return t.to(_core.get_device() if device is None else device)
 
 
 def _filled(shape, value, dtype, device):
@@ -93,8 +96,9 @@ def arange(start, stop=None, step=1, dtype=None, device=None):
         return _placed(cast(out, dtype), device)
     import math
     count = max(0, math.ceil((stop - start) / step))
-    out = _core.op_arange(count, "float64") * float(step) + float(start)
-    return _placed(cast(out, dtype), device)
+    with _host:
+        out = cast(_core.op_arange(count, "float64") * float(step) + float(start), dtype)
+    return _placed(out, device)
 
 
 def linspace(start, stop, num, dtype=None, device=None, endpoint=True):
@@ -106,10 +110,12 @@ def linspace(start, stop, num, dtype=None, device=None, endpoint=True):
     if num < 0:
         raise ValueError(f"linspace: num is {num}. Give 0 or more.")
     parts = num - 1 if endpoint else num
-    out = _core.op_arange(num, "float64") * ((stop - start) / parts if parts > 0 else 0.0) + float(start)
-    if endpoint and num > 1:
-        out[-1] = float(stop)
-    return _placed(cast(out, dtype or "float32"), device)
+    with _host:
+        out = _core.op_arange(num, "float64") * ((stop - start) / parts if parts > 0 else 0.0) + float(start)
+        if endpoint and num > 1:
+            out[-1] = float(stop)
+        out = cast(out, dtype or "float32")
+    return _placed(out, device)
 
 
 def eye(n_rows, n_cols=None, k=0, dtype="float32", device=None):
@@ -204,5 +210,7 @@ def randint(low, high=None, shape=(1,), dtype="int64", device=None):
         low, high = 0, low
     if high <= low:
         raise ValueError(f"randint: low is {low}, high {high}. Give a high above low.")
-    u = random_uniform(_next(), shape, "float64")
-    return _placed(cast(u * float(high - low), dtype) + int(low), device)
+    with _host:
+        u = random_uniform(_next(), shape, "float64")
+        out = cast(u * float(high - low), dtype) + int(low)
+    return _placed(out, device)

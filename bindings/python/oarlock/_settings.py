@@ -24,6 +24,27 @@ def set_setting(name, value):
     _core.set_setting_text(name, ("1" if value else "0") if isinstance(value, bool) else str(value))
 
 
+class Placement(list):
+    """PlacementRow after PlacementRow; str() of it is a table."""
+
+    def __str__(self):
+        return _core.placement_text(self)
+
+
+def placement():
+    """What ran where since reset_placement(), the longest time first: a Placement, which prints as a table.
+
+    Calls are always counted; times only while the setting `placement` is on, which waits for the device after every op.
+
+    >>> oarlock.reset_placement()
+    >>> oarlock.ones((2, 2)).matmul(oarlock.ones((2, 2))).device
+    Device('cpu')
+    >>> [row.calls for row in oarlock.placement() if row.op == "matmul"]
+    [1]
+    """
+    return Placement(_core.placement_rows())
+
+
 class trace:
     """While inside, every call tells its stops on standard error, as OARLOCK_TRACE=1 does."""
 

@@ -49,6 +49,15 @@ class PythonFunction final : public Function {
   Callback forward_, backward_;
 };
 
+bool of_this_package(PyFrameObject* frame) {
+  Ref globals(PyObject_GetAttrString(reinterpret_cast<PyObject*>(frame), "f_globals"));
+  PyObject* name = globals ? PyDict_GetItemString(globals.get(), "__name__") : nullptr;
+  const char* s = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  if (!s) PyErr_Clear();
+  std::string_view module = s ? s : "";
+  return module == "oarlock" || module.starts_with("oarlock.");
+}
+
 // "train.py:31", the innermost line of the program; the package's own lines do not count.
 std::string python_line() {
   if (!Py_IsInitialized() || !PyGILState_Check()) return "";
@@ -61,7 +70,7 @@ std::string python_line() {
     const char* s = file ? PyUnicode_AsUTF8(file.get()) : nullptr;
     Py_DECREF(code);
     if (!s) PyErr_Clear();
-    if (s && !std::strstr(s, "/oarlock/")) {
+    if (s && !of_this_package(frame)) {
       text = std::string(s) + ":" + std::to_string(PyFrame_GetLineNumber(frame));
       Py_DECREF(frame);
       break;

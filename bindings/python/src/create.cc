@@ -30,6 +30,12 @@ Given read(PyObject* args, PyObject* keywords, const char* format, const char* w
   return g;
 }
 
+// Where data goes without a word about it: nowhere else on the host, so that it may be shared.
+std::optional<Device> placed(const std::optional<Device>& given) {
+  if (given || current_device().is_host()) return given;
+  return current_device();
+}
+
 PyObject* tensor(PyObject*, PyObject* args, PyObject* keywords) {
   return guarded([&] {
     Given g = read(args, keywords, "O|OOOOOO:tensor", "tensor");
@@ -39,7 +45,7 @@ PyObject* tensor(PyObject*, PyObject* args, PyObject* keywords) {
       Ref o = checked(wrap(plain));
       t = tensor_from(o.get(), g.dtype, g.device, Sharing::never, "tensor");
     } else {
-      t = tensor_from(g.data, g.dtype, g.device, Sharing::never, "tensor");
+      t = tensor_from(g.data, g.dtype, placed(g.device), Sharing::never, "tensor");
     }
     if (g.requires_grad) t.set_requires_grad(true);
     return wrap(t);
@@ -52,7 +58,8 @@ PyObject* asarray(PyObject*, PyObject* args, PyObject* keywords) {
       Py_INCREF(g.data);
       return g.data;
     }
-    Tensor t = tensor_from(g.data, g.dtype, g.device, g.sharing, "asarray");
+    bool stays = is_tensor(g.data) || g.sharing == Sharing::always;
+    Tensor t = tensor_from(g.data, g.dtype, stays ? g.device : placed(g.device), g.sharing, "asarray");
     if (g.requires_grad) t.set_requires_grad(true);
     return wrap(t);
   });
@@ -87,7 +94,7 @@ PyObject* empty(PyObject*, PyObject* args, PyObject* keywords) {
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OO:empty", const_cast<char**>(names), &shape, &dtype, &device))
       throw Raised();
     DType d = dtype && dtype != Py_None ? dtype_from_object(dtype, "empty") : DType::f32;
-    Device where = device && device != Py_None ? device_from_object(device, "empty") : Device();
+    Device where = device && device != Py_None ? device_from_object(device, "empty") : current_device();
     return wrap(Tensor::empty(shape_from(shape, "empty"), d, where));
   });
 }
@@ -107,8 +114,8 @@ PyObject* filled(PyObject*, PyObject* args, PyObject* keywords) {
         raise_value("full: the shape " + to_string(s) + " has a negative size. Give sizes of 0 and more.");
     Tensor one = tensor_from(value, d, std::nullopt, Sharing::if_possible, "full");
     if (one.rank() != 0) raise_value("full: the value has shape " + to_string(one.shape()) + ". Give a number.");
-    Tensor t = expand(one, s).clone();
-    return wrap(where ? t.to(*where) : t);
+    if (where = placed(where); where) one = one.to(*where);
+    return wrap(expand(one, s).clone());
   });
 }
 

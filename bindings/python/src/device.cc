@@ -10,6 +10,12 @@ namespace oarlock::python {
 namespace {
 PyObject* device_class;
 PyObject* first_devices[16];  // most tensors are on one of these
+
+// What this thread's `with` blocks go back to.
+std::vector<Device>& entered() {
+  static thread_local std::vector<Device> stack;
+  return stack;
+}
 }  // namespace
 
 Device device_from_object(PyObject* o, const char* where) {
@@ -39,7 +45,10 @@ PyObject* device_object(Device d) {
 
 void bind_device(nb::module_& m) {
   nb::class_<Device> c(m, "Device",
-                       "Device(name)\n\nWhere tensors live and run: 'cpu' is the host, plugins bring others.");
+                       "Device(name)\n\nWhere tensors live and run: 'cpu' is the host, plugins bring others. In a with "
+                       "statement, where this thread makes what no operand places: tensor, zeros, arange, random "
+                       "numbers, parameters of layers.\n\n>>> with oarlock.Device('cpu'):\n...     "
+                       "oarlock.zeros(2).device\nDevice('cpu')");
   device_class = c.ptr();
   c.def(
        "__init__", [](Device* self, nb::handle name) { new (self) Device(device_from_object(name.ptr(), "Device")); },
@@ -48,6 +57,22 @@ void bind_device(nb::module_& m) {
       .def_prop_ro("index", &Device::index, "Its number in oarlock.devices().")
       .def_prop_ro("description", &Device::description, "As on the box.")
       .def_prop_ro("is_host", &Device::is_host, "Whether it is the host CPU.")
+      .def(
+          "__enter__",
+          [](const Device& d) {
+            entered().push_back(current_device());
+            set_device(d);
+            return d;
+          },
+          "Until the end of the block this thread makes on it what no operand places.")
+      .def(
+          "__exit__",
+          [](const Device&, nb::handle, nb::handle, nb::handle) {
+            if (entered().empty()) return;
+            set_device(entered().back());
+            entered().pop_back();
+          },
+          nb::arg("type").none(), nb::arg("error").none(), nb::arg("traceback").none())
       .def(
           "synchronize",
           [](const Device& d) {
@@ -71,6 +96,10 @@ void bind_device(nb::module_& m) {
           },
           nb::arg("other").none());
   m.def("devices", &devices, "All devices, the host first. Loads plugins on first use.");
+  m.def(
+      "set_device", [](nb::handle device) { set_device(device_from_object(device.ptr(), "set_device")); },
+      nb::arg("device"), "Where this thread makes what no operand places, from now on.");
+  m.def("get_device", &current_device, "Where this thread makes what no operand places.");
 
   nb::class_<MemoryStats>(m, "MemoryStats", "What the caching allocator of a device holds, in bytes.")
       .def_ro("in_use", &MemoryStats::in_use)

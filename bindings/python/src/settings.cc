@@ -38,12 +38,14 @@ void bind_settings(nb::module_& m) {
       .def_ro("reason", &PlacementRow::reason)
       .def_ro("calls", &PlacementRow::calls)
       .def_ro("host_ns", &PlacementRow::host_ns)
+      .def_ro("bytes", &PlacementRow::bytes)
       .def("__repr__", [](const PlacementRow& r) {
         return "PlacementRow(" + r.op + " on " + r.device + ": " + std::to_string(r.calls) + " calls by " + r.route +
                (r.plugin.empty() ? "" : " of " + r.plugin) + ")";
       });
-  m.def("placement", &placement, "What ran where since the last reset.");
-  m.def("reset_placement", &reset_placement);
+  m.def("placement_rows", &placement);
+  m.def("placement_text", [](const std::vector<PlacementRow>& rows) { return to_string(rows); });
+  m.def("reset_placement", &reset_placement, "Forgets what ran so far: placement() begins anew.");
   m.def("profile_start", &profile_start);
   m.def("profile_stop", [](std::string_view path) { throw_if(profile_stop(path)); });
 }

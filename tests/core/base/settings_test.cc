@@ -46,6 +46,15 @@ TEST(Settings, FlagsTakeWordsToo) {
   EXPECT_EQ(find("placement").value_text, "1");
   ASSERT_TRUE(set_setting("placement", "off").ok());
   EXPECT_EQ(find("placement").value_text, "0");
+  EXPECT_EQ(find("across_devices").type, "choice off|warn|allow");
+  EXPECT_EQ(find("across_devices").default_text, "off");
+  ASSERT_TRUE(set_setting("across_devices", "warn").ok());
+  EXPECT_EQ(find("across_devices").value_text, "warn");
+  for (const char* wrong : {"sometimes", "", "of", "offf", "off|warn"}) {
+    Status s = set_setting("across_devices", wrong);
+    EXPECT_NE(std::string(s.text()).find("is not off|warn|allow. It stays at warn."), std::string::npos) << s.text();
+  }
+  ASSERT_TRUE(set_setting("across_devices", "off").ok());
 }
 
 }  // namespace

@@ -319,7 +319,8 @@ Device sim() {
 TEST(OnADevice, OperandsOfTwoDevicesAreAnErrorWithARemedy) {
   Tensor here = full({3}, 1), there = full({3}, 1).to(sim());
   EXPECT_EQ(error_of([&] { add(here, there); }),
-            "add: devices disagree: a is on cpu, b is on sim:0. Move one of them with .to(...).");
+            "add: devices disagree: a is on cpu, b is on sim:0. Move one of them with .to(...). The setting "
+            "across_devices=allow copies them by itself.");
   Tensor on_device = Tensor::of<int64_t>({1, 2}, {2}).to(sim());
   EXPECT_NE(error_of([&] { random_uniform(on_device, {3}); }).find("it is a host argument"), std::string::npos);
   EXPECT_NE(error_of([&] { there.data(); }).find("the host can't read memory of sim:0"), std::string::npos);

@@ -35,6 +35,23 @@ class OAR_EXPORT Device {
 // All devices, the host first. Loads plugins on first use.
 OAR_EXPORT std::vector<Device> devices();
 
+// Where the calling thread makes what no operand places: the results of full, arange and random_uniform, and so of zeros,
+// ones and the initial parameters of layers. The host at first; every thread has its own. Data handed over by the program
+// (Tensor::of, from_host, empty, borrow) goes where its own argument says.
+OAR_EXPORT Device current_device();
+OAR_EXPORT void set_device(Device device);
+// set_device for the life of a block. Nests; not to be moved to another thread.
+class OAR_EXPORT DeviceScope {
+ public:
+  explicit DeviceScope(Device device);
+  ~DeviceScope();
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  int before_;
+};
+
 // What the caching allocator of a device holds, in bytes.
 struct MemoryStats {
   uint64_t in_use = 0, peak = 0, reserved = 0;

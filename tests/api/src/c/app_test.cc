@@ -3,6 +3,7 @@
 
 #include <oarlock/app.h>
 
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -158,6 +159,34 @@ TEST(App, StatsRespectAnOlderCallersStruct) {
   stats.struct_size = 16;  // ends before peak_bytes
   ASSERT_EQ(oar_device_memory(0, &stats), OAR_OK);
   EXPECT_EQ(stats.peak_bytes, 0x5555555555555555ull);
+}
+
+TEST(App, PlacementByRows) {
+  int32_t current = -1;
+  ASSERT_EQ(oar_device_current(&current), OAR_OK);
+  EXPECT_EQ(current, 0);
+  EXPECT_EQ(oar_device_current(nullptr), OAR_INVALID_ARGUMENT);
+  EXPECT_EQ(oar_placement(nullptr, nullptr), OAR_INVALID_ARGUMENT);
+  ASSERT_EQ(oar_placement_reset(), OAR_OK);
+  oar_tensor_t *a = make({1, 2}, {2}), *out = nullptr;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(oar_exp(a, &out), OAR_OK);
+    EXPECT_EQ(oar_tensor_release(out), OAR_OK);
+  }
+  uint64_t calls = 0;
+  ASSERT_EQ(oar_placement(
+                [](void* context, const oar_placement_row_t* row) {
+                  EXPECT_EQ(row->struct_size, sizeof *row);
+                  if (std::string_view(row->op.data, row->op.size) != "exp") return;
+                  EXPECT_EQ(std::string_view(row->device.data, row->device.size), "cpu");
+                  EXPECT_EQ(std::string_view(row->route.data, row->route.size), "reference");
+                  EXPECT_GT(row->reason.size, 0u);
+                  *static_cast<uint64_t*>(context) += row->calls;
+                },
+                &calls),
+            OAR_OK);
+  EXPECT_EQ(calls, 3u);
+  EXPECT_EQ(oar_tensor_release(a), OAR_OK);
 }
 
 }  // namespace
