@@ -4,7 +4,8 @@
 //   02_train_cnn [--device cpu] [--epochs 8] [--out FOLDER] [--steps N] [--check WEIGHTS] [--batches N]
 //                [--batch 64] [--seconds 10]
 //
-// --out FOLDER     keeps weights.safetensors, history.csv and, for pictures, images.npy, scores.npy, labels.npy
+// --out FOLDER     keeps weights.safetensors, history.csv and, for pictures, images.npy, scores.npy, labels.npy; with
+//                  --steps the weights alone, with --check logits.npy, of the first 64 test images
 // --check WEIGHTS  trains nothing: loads the weights and tests them; with --device all on every device there is, in a
 //                  table, as many test images as each manages in about --seconds
 // --steps N        trains N steps without shuffling or transforms, and prints each loss and a hash of the weights' bits:
@@ -183,17 +184,20 @@ void train_steps(Model& model, data::DataLoader& loader, int64_t steps) {
   std::printf("weights %016llx\n", static_cast<unsigned long long>(hash));
 }
 
-// What the pictures are drawn from: the first test images, the network's scores for them, the true classes.
-void keep_predictions(Model& model, const vision::FashionMNIST& test, const std::string& folder) {
-  constexpr int64_t n = 64;
-  std::vector<int64_t> first(n);
+constexpr int64_t kFirst = 64;
+
+Tensor logits_of_first_images(Model& model, const std::shared_ptr<data::Dataset>& test) {
+  std::vector<int64_t> first(kFirst);
   std::iota(first.begin(), first.end(), 0);
-  auto few = std::make_shared<data::Subset>(
-      std::make_shared<vision::FashionMNIST>(vision::Split::test, prepared(false)), first);
-  data::DataLoader loader(few, {.batch_size = n});
-  data::write_npy(folder + "/scores.npy", softmax(model.predict(loader)[0]));
-  data::write_npy(folder + "/images.npy", slice(test.images(), {0, 0, 0, 0}, {n, 1, 28, 28}).contiguous());
-  data::write_npy(folder + "/labels.npy", slice(test.labels(), {0}, {n}).contiguous());
+  data::DataLoader loader(std::make_shared<data::Subset>(test, first), {.batch_size = kFirst});
+  return model.predict(loader)[0].to(Device());
+}
+
+// What the pictures are drawn from: the first test images, the network's scores for them, the true classes.
+void keep_predictions(Model& model, const std::shared_ptr<vision::FashionMNIST>& test, const std::string& folder) {
+  data::write_npy(folder + "/scores.npy", softmax(logits_of_first_images(model, test)));
+  data::write_npy(folder + "/images.npy", slice(test->images(), {0, 0, 0, 0}, {kFirst, 1, 28, 28}).contiguous());
+  data::write_npy(folder + "/labels.npy", slice(test->labels(), {0}, {kFirst}).contiguous());
 }
 
 struct Checked {
@@ -234,6 +238,7 @@ void run(const Options& o) {
   std::printf("device %s, plugins: %s\n", o.device == "all" ? "all" : device.name().c_str(),
               loaded.empty() ? "none" : loaded.c_str());
 
+  if (!o.out.empty()) std::filesystem::create_directories(o.out);
   set_seed(1);
   auto net = std::make_shared<Net>();
   net->to(device);
@@ -254,6 +259,7 @@ void run(const Options& o) {
     Checked c = check(model, test_loader, o.batches, o.batches > 0 ? o.batches * o.batch : test->size());
     std::printf("loaded %s: accuracy %.4f over %lld test images, %.0f images/s\n", o.check.c_str(), c.accuracy,
                 static_cast<long long>(c.images), double(c.images) / c.seconds);
+    if (!o.out.empty()) data::write_npy(o.out + "/logits.npy", logits_of_first_images(model, test));
     return;
   }
   auto schedule = std::make_shared<optim::lr::OneCycleLR>(0.05, train_loader.size() * std::max<int64_t>(o.epochs, 1));
@@ -261,13 +267,14 @@ void run(const Options& o) {
       .learning_rate = optim::lr::SchedulerPtr(schedule), .momentum = 0.9, .weight_decay = 2e-4, .nesterov = true};
   if (plain_steps) sgd.learning_rate = 0.05;
   model.prepare(std::make_shared<optim::SGD>(net->parameters(), sgd), loss, {accuracy});
-  if (plain_steps) return train_steps(model, train_loader, o.steps);
+  if (plain_steps) {
+    train_steps(model, train_loader, o.steps);
+    if (!o.out.empty()) model.save(o.out + "/weights.safetensors", /*training=*/false);
+    return;
+  }
 
   FitOptions fit{.epochs = o.epochs, .eval = &test_loader, .log_freq = 100};
-  if (!o.out.empty()) {
-    std::filesystem::create_directories(o.out);
-    fit.callbacks.push_back(std::make_shared<callbacks::CSVLogger>(o.out + "/history.csv"));
-  }
+  if (!o.out.empty()) { fit.callbacks.push_back(std::make_shared<callbacks::CSVLogger>(o.out + "/history.csv")); }
   fit.callbacks.push_back(std::make_shared<callbacks::LRScheduler>());
   auto begin = std::chrono::steady_clock::now();
   model.fit(train_loader, fit);
@@ -277,7 +284,7 @@ void run(const Options& o) {
   print_baselines(got);
   if (!o.out.empty()) {
     model.save(o.out + "/weights.safetensors", /*training=*/false);
-    keep_predictions(model, *test, o.out);
+    keep_predictions(model, test, o.out);
     std::printf("kept weights.safetensors, history.csv and some predictions in %s\n", o.out.c_str());
   }
   if (got < 0.80) stop("the accuracy is below 0.80, so something is wrong.");
