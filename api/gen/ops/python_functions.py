@@ -256,8 +256,9 @@ def source(ops):
         count = -1 if outs and outs[0]["variadic"] else len(outs)
         lines.append(f'const Function f_{name}{{"{name}", {f"parameters_{name}" if listed else "nullptr"}, {len(listed)}, run_{name}, '
                      f"{f'outputs_{name}' if several else 'nullptr'}, {count}, {_c_text(camel(name) + 'Result') if several else 'nullptr'}}};")
-        lines.append(f"PyObject* call_{name}(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {{")
-        lines += [f"  return invoke(f_{name}, nullptr, args, n, names);", "}"]
+        if op["name"] not in BY_HAND:
+            lines.append(f"PyObject* call_{name}(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {{")
+            lines += [f"  return invoke(f_{name}, nullptr, args, n, names);", "}"]
         if is_method(op):
             lines.append(f"PyObject* method_{name}(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {{")
             lines += [f"  return invoke(f_{name}, self, args, n, names);", "}"]

@@ -107,7 +107,7 @@ nb::object split(nb::handle dataset, nb::handle lengths, std::optional<uint64_t>
                          : random_split(d, numbers_from(lengths, "random_split"), s);
   nb::list out;
   for (auto& part : parts) out.append(nb::cast(part));
-  return std::move(out);
+  return nb::object(out);
 }
 
 }  // namespace

@@ -250,9 +250,6 @@ void run_arange(Arguments& a) {
   a.give(oarlock::arange(p0, p1));
 }
 const Function f_arange{"arange", parameters_arange, 2, run_arange, nullptr, 1, nullptr};
-PyObject* call_arange(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return invoke(f_arange, nullptr, args, n, names);
-}
 
 const Parameter parameters_argmax[] = {
     {"x", Kind::tensor, true, 0, DType::none},
@@ -1439,9 +1436,6 @@ void run_eye(Arguments& a) {
   a.give(oarlock::eye(p0, p1, p2, p3));
 }
 const Function f_eye{"eye", parameters_eye, 4, run_eye, nullptr, 1, nullptr};
-PyObject* call_eye(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return invoke(f_eye, nullptr, args, n, names);
-}
 
 const Parameter parameters_flatten[] = {
     {"x", Kind::tensor, true, 0, DType::none},
@@ -1540,9 +1534,6 @@ void run_full(Arguments& a) {
   a.give(oarlock::full(p0, p1, p2));
 }
 const Function f_full{"full", parameters_full, 3, run_full, nullptr, 1, nullptr};
-PyObject* call_full(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return invoke(f_full, nullptr, args, n, names);
-}
 
 const Parameter parameters_full_like[] = {
     {"x", Kind::tensor, true, -1, DType::none},
@@ -2122,9 +2113,6 @@ void run_linspace(Arguments& a) {
   a.give(oarlock::linspace(p0, p1, p2, p3, p4));
 }
 const Function f_linspace{"linspace", parameters_linspace, 5, run_linspace, nullptr, 1, nullptr};
-PyObject* call_linspace(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return invoke(f_linspace, nullptr, args, n, names);
-}
 
 const Parameter parameters_log[] = {
     {"x", Kind::tensor, true, 0, DType::none}};
@@ -3237,9 +3225,6 @@ void run_roll(Arguments& a) {
   a.give(oarlock::roll(p0, p1, p2));
 }
 const Function f_roll{"roll", parameters_roll, 3, run_roll, nullptr, 1, nullptr};
-PyObject* call_roll(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return invoke(f_roll, nullptr, args, n, names);
-}
 
 const Parameter parameters_round[] = {
     {"x", Kind::tensor, true, 0, DType::none}};
@@ -3594,9 +3579,6 @@ void run_split(Arguments& a) {
   a.give(oarlock::split(p0, p1, p2));
 }
 const Function f_split{"split", parameters_split, 3, run_split, nullptr, -1, nullptr};
-PyObject* call_split(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return invoke(f_split, nullptr, args, n, names);
-}
 
 const Parameter parameters_sqrt[] = {
     {"x", Kind::tensor, true, 0, DType::none}};
