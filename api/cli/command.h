@@ -22,6 +22,8 @@ void add_explain(CLI::App& app, int& out_exit);
 void add_settings(CLI::App& app, int& out_exit);
 void add_replay(CLI::App& app, int& out_exit);
 void add_cts(CLI::App& app, int& out_exit);
+void add_advise(CLI::App& app, int& out_exit);
+void add_bisect(CLI::App& app, int& out_exit);
 
 // What is known of a plugin, for doctor and probe. state: in the words of the command.
 Json plugin_json(const PluginInfo& plugin, const char* state);

@@ -12,6 +12,7 @@
 
 #include "api/cli/command.h"
 #include "api/cts/cts.h"
+#include "api/cts/html.h"
 
 namespace oarlock::cli {
 
@@ -34,7 +35,9 @@ Json json_of(const cts::Report& r) {
                     {"name", row.name},
                     {"outcome", text(row.outcome)},
                     {"reason", row.reason},
-                    {"seconds", row.seconds}});
+                    {"seconds", row.seconds},
+                    {"numbers", row.numbers},
+                    {"note", row.note}});
   return {{"plugin", r.plugin},
           {"passed", r.count(cts::Outcome::passed)},
           {"failed", r.count(cts::Outcome::failed)},
@@ -42,9 +45,25 @@ Json json_of(const cts::Report& r) {
           {"tests", rows}};
 }
 
+void print_performance(const cts::Report& r) {
+  Table figures({"P", "measured", "", "beside it", ""});
+  for (const cts::Row& row : r.rows) {
+    auto value = row.numbers.find("value"), beside = row.numbers.find("beside");
+    if (row.level != "P" || row.outcome != cts::Outcome::passed || value == row.numbers.end()) continue;
+    size_t cut = row.note.find("; ");
+    figures.add({row.name, fmt::format("{:.4g}", value->second), row.note.substr(0, cut),
+                 beside == row.numbers.end() ? "" : fmt::format("{:.4g}", beside->second),
+                 cut == row.note.npos ? "" : row.note.substr(cut + 2)});
+  }
+  if (!figures.empty()) {
+    fmt::print("\n");
+    figures.print();
+  }
+}
+
 void print(const cts::Report& r, bool verbose) {
   Table levels({"level", "passed", "failed", "skipped", "seconds"});
-  for (const char* level : {"L0", "L1", "L2", "M"}) {
+  for (const char* level : {"L0", "L1", "L2", "M", "P"}) {
     double seconds = 0;
     for (const cts::Row& row : r.rows) seconds += row.level == level ? row.seconds : 0;
     int p = r.count(cts::Outcome::passed, level), f = r.count(cts::Outcome::failed, level),
@@ -53,6 +72,7 @@ void print(const cts::Report& r, bool verbose) {
       levels.add({level, std::to_string(p), std::to_string(f), std::to_string(s), fmt::format("{:.1f}", seconds)});
   }
   levels.print();
+  print_performance(r);
   std::map<std::string, std::vector<std::string>> reasons;
   for (const cts::Row& row : r.rows)
     if (row.outcome == cts::Outcome::skipped) reasons[row.reason].push_back(row.level + " " + row.name);
@@ -77,7 +97,7 @@ void print(const cts::Report& r, bool verbose) {
 
 struct Arguments {
   cts::Options options;
-  std::string json_file;
+  std::string json_file, html_file;
   bool json = false, verbose = false;
   int child = -1, from = 0;
 };
@@ -89,6 +109,10 @@ void run(Arguments a, int& out_exit) {
   }
   if (a.options.plugin != "host") a.options.plugin = plugin_file(a.options.plugin);
   for (const std::string& op : a.options.ops) op_info(op);  // a wrong name is told before anything starts
+  if (!a.html_file.empty() && a.options.levels.empty()) {
+    a.options.levels = {"L0", "L1", "L2", "P"};
+    if (a.options.mutate) a.options.levels.push_back("M");
+  }
   bool watched = !a.json && ::isatty(2);
   int done = 0;
   cts::Report report =
@@ -101,6 +125,11 @@ void run(Arguments a, int& out_exit) {
     std::ofstream file(a.json_file);
     file << json_of(report).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
     if (!file.flush()) throw std::runtime_error(a.json_file + ": can't be written.");
+  }
+  if (!a.html_file.empty()) {
+    std::ofstream file(a.html_file);
+    file << cts::html_of(report);
+    if (!file.flush()) throw std::runtime_error(a.html_file + ": can't be written.");
   }
   if (a.json) return print_json(json_of(report));
   print(report, a.verbose);
@@ -116,14 +145,15 @@ void add_cts(CLI::App& app, int& out_exit) {
       "Levels: L0 file, negotiation, sizes, faults. L1 memory, copies, events, order, threads. L2 every op and dtype "
       "against\n"
       "the reference, gradients too. M (--mutate) spoils outputs on purpose: L2 must notice.\n"
+      "P (--level P, and with --html) measures launches, copies, matrix products and convolutions.\n"
       "A crash or a hang fails the test that it happens in; the rest goes on in another process.");
   auto a = std::make_shared<Arguments>();
   command
       ->add_option("PLUGIN", a->options.plugin,
                    "A path, the name of a plugin on the search path, or host (references and decompositions only)")
       ->required();
-  command->add_option("--level", a->options.levels, "Only these: L0 L1 L2 M")
-      ->check(CLI::IsMember({"L0", "L1", "L2", "M"}))
+  command->add_option("--level", a->options.levels, "Only these: L0 L1 L2 M P")
+      ->check(CLI::IsMember({"L0", "L1", "L2", "M", "P"}))
       ->take_all()
       ->delimiter(',');
   command->add_option("--ops", a->options.ops, "Only these ops in L2 and M")->take_all()->delimiter(',');
@@ -140,6 +170,9 @@ void add_cts(CLI::App& app, int& out_exit) {
                    "Writes the results to a file for machines; without a file name, prints them")
       ->expected(0, 1)
       ->default_str("");
+  command->add_option(
+      "--html", a->html_file,
+      "Writes a page with the coverage by op and dtype, what failed, what was refused, and the figures of P");
   command->add_flag("--verbose", a->verbose, "Names every skipped test");
   command->add_option("--child", a->child)->group("");
   command->add_option("--from", a->from)->group("");

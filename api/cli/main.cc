@@ -19,6 +19,8 @@ int main(int argc, char** argv) {
   oarlock::cli::add_settings(app, exit);
   oarlock::cli::add_replay(app, exit);
   oarlock::cli::add_cts(app, exit);
+  oarlock::cli::add_advise(app, exit);
+  oarlock::cli::add_bisect(app, exit);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -26,7 +26,7 @@ std::string Check::text() const {
 
 std::vector<Test> all_tests(const Options& options) {
   auto wanted = [&](const char* level) {
-    if (options.levels.empty()) return level[0] != 'M' || options.mutate;
+    if (options.levels.empty()) return level[0] == 'L' || (level[0] == 'M' && options.mutate);
     return std::find(options.levels.begin(), options.levels.end(), level) != options.levels.end();
   };
   std::vector<Test> tests;
@@ -36,6 +36,7 @@ std::vector<Test> all_tests(const Options& options) {
   if (wanted("L1") && !host) take(level1(options));
   if (wanted("L2")) take(level2(options));
   if (wanted("M")) take(mutations(options));
+  if (wanted("P")) take(performance(options));
   return tests;
 }
 
@@ -78,7 +79,12 @@ int run_child(const Options& options, int descriptor, int from) {
       reason = check.text();
     }
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    say(descriptor, {{"end", i}, {"outcome", outcome}, {"reason", reason}, {"seconds", seconds}});
+    say(descriptor, {{"end", i},
+                     {"outcome", outcome},
+                     {"reason", reason},
+                     {"seconds", seconds},
+                     {"numbers", check.numbers},
+                     {"note", check.note}});
     if (test.gate && check.failed()) break;
   }
   say(descriptor, {{"done", true}});

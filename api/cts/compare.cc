@@ -23,6 +23,13 @@ std::string place(const Shape& shape, int64_t i) {
 
 }  // namespace
 
+double allowed_difference(const HostTensor& want, const HostTensor* scale, const Tolerance& tolerance, int64_t i) {
+  if (!is_float(want.dtype) || tolerance.exact) return 0;
+  double size = std::fabs(get_number(want.bytes.data(), want.dtype, i));
+  if (scale) size = std::max(size, std::fabs(get_number(scale->bytes.data(), scale->dtype, i)));
+  return tolerance.ulps * epsilon(want.dtype) * std::sqrt(std::max(tolerance.reads, 1.0)) * size + smallest(want.dtype);
+}
+
 std::optional<std::string> compare(const HostTensor& got, const HostTensor& want, const HostTensor* scale,
                                    const Tolerance& tolerance) {
   if (want.dtype == DType::none || got.dtype == DType::none) return {};

@@ -23,6 +23,9 @@ struct Tolerance {
   bool exact = false;  // views
 };
 
+// How far element i may be off. scale: null means |want|.
+double allowed_difference(const HostTensor& want, const HostTensor* scale, const Tolerance& tolerance, int64_t i);
+
 // The first element that is too far off, in words; nothing if all agree. Integers: exact. NaN agrees with NaN, an
 // infinity
 // with the same infinity, or with a number that rounding may have kept just below it. Results below the smallest normal

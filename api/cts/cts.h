@@ -5,12 +5,14 @@
 //   L1  memory, copies, events, order, threads     the same
 //   L2  every op and dtype, generated from the op table, through the public C++ API
 //   M   (on request) shows that L2 can fail: outputs are spoilt on purpose and the comparison must notice
+//   P   (on request) how fast: launches, copies, matrix products, convolutions; fails only where a result is wrong
 //
 // The tests run in a spawned child, one after another. If it crashes or hangs, that test has failed, and the next child
 // goes on after it.
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,7 @@ namespace oarlock::cts {
 
 struct Options {
   std::string plugin;               // absolute path of a plugin, or "host": the core's references and decompositions
-  std::vector<std::string> levels;  // "L0", "L1", "L2", "M"; empty: L0, L1, L2, and M if mutate
+  std::vector<std::string> levels;  // "L0", "L1", "L2", "M", "P"; empty: L0, L1, L2, and M if mutate
   std::vector<std::string> ops;     // L2 and M for these only; empty: all
   uint64_t seed = 1;                // same seed, same calls
   int cases = 8;                    // random calls per op and dtype
@@ -32,6 +34,12 @@ struct Row {
   Outcome outcome = Outcome::passed;
   std::string reason;  // why failed or skipped; empty if passed
   double seconds = 0;
+  // What the test found out beside its outcome.
+  //   L2, per op and dtype: "kernel" calls that the plugin's kernel took, "refused" that it did not, "elsewhere" that were
+  //       right without it, "declared" 1 if a kernel is declared for this dtype; note: the last refusal.
+  //   P: "value" and, where there is something to hold it against, "beside"; note: "GFLOP/s; reference".
+  std::map<std::string, double> numbers;
+  std::string note;
 };
 struct Report {
   std::string plugin;  // "null", or the file's name if it never said its own

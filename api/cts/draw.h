@@ -29,7 +29,8 @@ struct Operand {
   std::vector<int64_t> shape;
   DType dtype = DType::none;
   bool host = false, mutated = false;
-  std::vector<uint8_t> bytes;  // row-major elements
+  std::vector<uint8_t> bytes;    // row-major elements
+  std::vector<int64_t> strides;  // how it lies in memory, in elements; empty: row-major
   int64_t count() const;
 };
 
@@ -86,6 +87,9 @@ class Generator {
 std::map<std::string, std::vector<std::vector<int64_t>>> parse_dims(std::string_view text);
 // "axis=0 keepdims=true shape=2x3". Throws std::runtime_error if it names no attribute or can't be read.
 std::map<size_t, AttrValue> parse_attributes(const Schema& schema, std::string_view text);
+
+// The sizes that the names in the strings stand for, from the operands' shapes.
+void bind_names(const Schema& schema, Draw& draw);
 
 // Fills an operand with what a case says of it ("-1..1 not 0 by 0.1", "distinct", "nan inf -inf"); false: it says
 // nothing.

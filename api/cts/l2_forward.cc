@@ -53,6 +53,16 @@ void against(Check& check, const Oracle& oracle, const std::vector<HostTensor>& 
   check.expect(!wrong, "{} by {}: {}", call, what, wrong.value_or(""));
 }
 
+// Does the target declare a kernel of this op that has to do with this dtype?
+bool declared(const Target& target, const std::string& op, DType dtype) {
+  if (target.plugin.empty()) return false;
+  for (const KernelInfo& k : kernels_of(op))
+    if (k.plugin == target.plugin && std::any_of(k.dtypes.begin(), k.dtypes.end(),
+                                                 [&](DTypeSet s) { return dtype == DType::none || s & set_of(dtype); }))
+      return true;
+  return false;
+}
+
 }  // namespace
 
 Ran check_call(Check& check, const Schema& schema, const Draw& draw, const Target& target, Random& random) {
@@ -91,6 +101,7 @@ Ran check_call(Check& check, const Schema& schema, const Draw& draw, const Targe
       against(check, oracle, run_call(schema, draw, target.device, options, &random), "the kernel of " + target.plugin,
               call);
       ++ran.compared;
+      ran.by_kernel = true;
     } catch (const RefusedCall& refused) { ran.refusal = refused.reason; }
     options = {};
   }
@@ -138,7 +149,8 @@ void level2_forward(const Options& options, const std::string& op, std::vector<T
                        if (!variable.empty()) wishes.types[variable] = dtype;
                        wishes.devices = {0, target.device.index()};
                        int compared = 0, drawn = 0;
-                       std::string refusal;
+                       std::string& refusal = check.note;
+                       check.numbers["declared"] = declared(target, op, dtype);
                        for (int i = 0; i < options.cases; ++i) {
                          auto draw = generator.draw(random, wishes);
                          if (!draw) break;
@@ -146,6 +158,8 @@ void level2_forward(const Options& options, const std::string& op, std::vector<T
                          Ran ran = check_call(check, schema, *draw, target, random);
                          compared += ran.compared;
                          if (!ran.refusal.empty()) refusal = ran.refusal;
+                         ++check.numbers[ran.by_kernel ? "kernel" : "refused"];
+                         check.numbers["elsewhere"] += ran.compared > 0 && !ran.by_kernel;
                        }
                        // An op that no random call fits still has its cases.
                        check.need(drawn > 0 || !schema.info.cases.empty(), "no generator: {}", generator.reason());

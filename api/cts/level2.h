@@ -22,7 +22,8 @@ void level2_errors(const Options& options, const std::string& op, std::vector<Te
 // Runs one drawn call by every route that the target has and compares each with the oracle.
 struct Ran {
   int compared = 0;
-  std::string refusal;  // why the plugin's kernel did not take it, if so
+  bool by_kernel = false;  // the plugin's kernel took it
+  std::string refusal;     // why the plugin's kernel did not take it, if so
 };
 Ran check_call(Check& check, const Schema& schema, const Draw& draw, const Target& target, Random& random);
 // True if this target has something of its own to say about the op; otherwise out_why is the reason to skip.

@@ -70,7 +70,89 @@ Layout draw_layout(Random& random) {
   return n == 0 ? Layout::permuted : n == 1 ? Layout::sliced : Layout::contiguous;
 }
 
+std::optional<StridedBlock> strided_block(const Operand& o) {
+  size_t rank = o.shape.size();
+  if (o.strides.size() != rank || o.count() == 0) return {};
+  // Axes from the outermost in memory; one that repeats (stride 0) is made by expand.
+  std::vector<size_t> order;
+  StridedBlock b;
+  std::vector<int64_t> dense = o.shape;  // before expanding
+  for (size_t i = 0; i < rank; ++i) {
+    if (o.strides[i] == 0 && o.shape[i] > 1) dense[i] = 1, b.expanded = o.shape;
+    if (dense[i] > 1) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](size_t i, size_t k) { return o.strides[i] > o.strides[k]; });
+  std::vector<size_t> all = order;
+  for (size_t i = 0; i < rank; ++i)
+    if (dense[i] <= 1) all.insert(all.begin(), i);
+  std::vector<int64_t> sizes, steps(rank, 1), block(rank, 1);
+  for (size_t i : all) sizes.push_back(dense[i]);
+  int64_t unit = 1;
+  for (size_t k = rank; k-- > 0;) {
+    if (sizes[k] <= 1) continue;
+    int64_t stride = o.strides[all[k]];
+    if (k + 1 == rank) steps[k] = stride;
+    else if (stride % unit != 0 || stride < unit) return {};
+    int64_t reach = (sizes[k] - 1) * steps[k] + 1;  // of this axis, in units
+    int64_t next = 0;
+    for (size_t m = k; m-- > 0 && next == 0;)
+      if (sizes[m] > 1) next = o.strides[all[m]];
+    if (next) {
+      int64_t inside = k + 1 == rank ? 1 : stride;
+      if (next % inside != 0 || next / inside < reach) return {};
+      block[k] = next / inside;
+      unit = next;
+    } else {
+      block[k] = reach;
+    }
+  }
+  if (sizes != block || std::any_of(steps.begin(), steps.end(), [](int64_t s) { return s != 1; })) {
+    b.starts.assign(rank, 0);
+    b.sizes = sizes;
+    b.steps = steps;
+  }
+  std::vector<int64_t> axes(rank);
+  for (size_t k = 0; k < rank; ++k) axes[all[k]] = int64_t(k);
+  if (!std::is_sorted(axes.begin(), axes.end())) b.axes = axes;
+  b.block = block;
+  int64_t total = 1, width = info(o.dtype).bits / 8;
+  for (int64_t n : block) total *= n;
+  if (total > (int64_t(1) << 28)) return {};
+  b.bytes.assign(size_t(total * width), uint8_t(o.dtype == DType::boolean ? 1 : 0x7f));
+  std::vector<int64_t> inner = strides_of(o.shape), outer = strides_of(block);
+  for (int64_t i = 0; i < o.count(); ++i) {
+    int64_t at = 0;
+    for (size_t d = 0; d < rank; ++d) {
+      int64_t index = dense[d] == 1 ? 0 : i / inner[d] % o.shape[d];
+      at += index * steps[size_t(axes[d])] * outer[size_t(axes[d])];
+    }
+    memcpy(&b.bytes[size_t(at * width)], &o.bytes[size_t(i * width)], size_t(width));
+  }
+  return b;
+}
+
+// In memory of the operand's own strides.
+static Tensor make_strided(const Operand& o, const StridedBlock& b, const Device& device) {
+  Tensor t = Tensor::from_host(b.bytes.data(), Shape(b.block), o.dtype, device);
+  std::vector<oar_attr_t> attrs;
+  if (!b.sizes.empty()) {
+    attrs = {integers(b.starts), integers(b.sizes), integers(b.steps)};
+    t = call_op("slice", std::span(&t, 1), attrs)[0];
+  }
+  if (!b.axes.empty()) {
+    attrs = {integers(b.axes)};
+    t = call_op("permute", std::span(&t, 1), attrs)[0];
+  }
+  if (!b.expanded.empty()) {
+    attrs = {integers(b.expanded)};
+    t = call_op("expand", std::span(&t, 1), attrs)[0];
+  }
+  return t;
+}
+
 Tensor make_tensor(const Operand& o, const Device& device, Layout layout, Random& random) {
+  if (!o.strides.empty())
+    if (auto block = strided_block(o)) return make_strided(o, *block, device);
   int rank = int(o.shape.size());
   int64_t width = info(o.dtype).bits / 8, n = o.count();
   if (rank == 0 || n == 0 || info(o.dtype).bits % 8 != 0) layout = Layout::contiguous;

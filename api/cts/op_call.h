@@ -30,6 +30,17 @@ struct RefusedCall {
 enum class Layout { contiguous, permuted, sliced };
 // On a device, holding the operand's elements.
 Tensor make_tensor(const Operand& operand, const Device& device, Layout layout, Random& random);
+// The same as views by which memory of the operand's own strides is seen, where there are such; else contiguous. steps:
+// each view's block, and the op that makes the next one of it.
+struct StridedBlock {
+  std::vector<int64_t> block;                 // shape of the memory
+  std::vector<int64_t> starts, sizes, steps;  // of `slice`; empty: the whole
+  std::vector<int64_t> axes;                  // of `permute`; empty: as they are
+  std::vector<int64_t> expanded;              // shape for `expand`; empty: as it is
+  std::vector<uint8_t> bytes;                 // the block's elements
+};
+// No value: the strides overlap in another way than by repeating an axis.
+std::optional<StridedBlock> strided_block(const Operand& operand);
 // A layout at random, contiguous half of the time.
 Layout draw_layout(Random& random);
 

@@ -99,8 +99,9 @@ class Run {
   }
 
  private:
-  void row(int index, Outcome outcome, std::string reason, double seconds) {
-    Row row{"L0", "start", outcome, std::move(reason), seconds};
+  void row(int index, Outcome outcome, std::string reason, double seconds, std::map<std::string, double> numbers = {},
+           std::string note = {}) {
+    Row row{"L0", "start", outcome, std::move(reason), seconds, std::move(numbers), std::move(note)};
     if (index >= 0 && index < int(list_.size())) {
       row.level = list_[size_t(index)].level;
       row.name = list_[size_t(index)].name;
@@ -190,7 +191,7 @@ class Run {
           outcome == "passed"   ? Outcome::passed
           : outcome == "failed" ? Outcome::failed
                                 : Outcome::skipped,
-          reason, m["seconds"]);
+          reason, m["seconds"], m["numbers"].get<std::map<std::string, double>>(), m["note"]);
       running_ = -1;
       next_ = i + 1;
       if (outcome == "failed" && size_t(i) < list_.size() && list_[size_t(i)].gate) {

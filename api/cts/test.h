@@ -1,6 +1,7 @@
 // One test of the kit, and what its body is given.
 #pragma once
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,8 @@ class Check {
   [[noreturn]] void skip(std::string reason) { throw Skipped{std::move(reason)}; }
   bool failed() const { return count_ > 0; }
   std::string text() const;
+  std::map<std::string, double> numbers;  // as Row has them
+  std::string note;
 
   struct Stopped {};
 
@@ -53,6 +56,7 @@ std::vector<Test> level0(const Options& options);
 std::vector<Test> level1(const Options& options);
 std::vector<Test> level2(const Options& options);
 std::vector<Test> mutations(const Options& options);
+std::vector<Test> performance(const Options& options);
 std::vector<Test> all_tests(const Options& options);
 
 }  // namespace oarlock::cts

@@ -20,6 +20,9 @@ namespace oarlock {
     "operands on several devices are copied to one of them: off, warn, allow")                                         \
   X(anomaly, flag, 0, "look for NaN after every op and gradient; the first that makes one is an error")                \
   X(placement, flag, 0, "time every op for the placement report; waits for the device after each")                     \
+  X(call_report, text, "", "at exit, write here what ran where, how often and how long, for oarlock advise")           \
+  X(capture, text, "", "write every kernel call here, operands and results in full, for oarlock bisect")               \
+  X(capture_calls, integer, 4, "how many calls of one signature capture writes; 0: all")                               \
   X(log_level, integer, 2, "messages below it go nowhere: 0 debug, 1 info, 2 warning, 3 error")                        \
   X(threads, integer, 0, "threads of one op on the host; 0: what OpenMP says")                                         \
   X(kernel_cache, integer, 1024, "prepared kernels that a thread keeps; takes effect for threads that start later")    \

@@ -15,6 +15,7 @@
 #include "core/dispatch/call.h"
 #include "core/dispatch/order.h"
 #include "core/dispatch/role.h"
+#include "core/dispatch/watch.h"
 #include "core/op/calls.h"
 #include "core/profile/trace.h"
 
@@ -355,6 +356,12 @@ Status promote_operands(Call& c, std::vector<Tensor>& keep, std::vector<TensorIm
 }
 
 Status run_entry(Entry& e, const Call& call, std::vector<Tensor>& outputs) {
+  if (trace::active() & (trace::kReport | trace::kCapture)) [[unlikely]]
+    return run_watched(e, call, outputs);
+  return carry_out(e, call, outputs);
+}
+
+Status carry_out(Entry& e, const Call& call, std::vector<Tensor>& outputs) {
   e.calls.store(e.calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (e.kind == Kind::promote) {
     std::vector<Tensor> keep;

@@ -27,6 +27,8 @@ void read_settings() {
   set(kStops, setting::trace.load(std::memory_order_relaxed) != 0);
   set(kAnomaly, setting::anomaly.load(std::memory_order_relaxed) != 0);
   set(kPlacementTime, setting::placement.load(std::memory_order_relaxed) != 0);
+  set(kReport, !setting::call_report().empty());
+  set(kCapture, !setting::capture().empty());
 }
 
 namespace {
@@ -51,6 +53,8 @@ void line(const std::string& place, std::string_view text) {
   out += '\n';
   std::fwrite(out.data(), 1, out.size(), stderr);
 }
+}  // namespace
+
 std::string escaped(std::string_view s) {
   std::string out;
   for (char c : s) {
@@ -65,7 +69,6 @@ std::string escaped(std::string_view s) {
   }
   return out;
 }
-}  // namespace
 
 void stop(std::string_view text, const char* file, int at_line) {
   std::string_view path = file;

@@ -8,7 +8,15 @@
 namespace oarlock::trace {
 
 // kUnread: settings have changed since they were looked at here.
-enum Sink : uint32_t { kStops = 1, kProfile = 2, kPlacementTime = 4, kUnread = 8, kAnomaly = 16 };
+enum Sink : uint32_t {
+  kStops = 1,
+  kProfile = 2,
+  kPlacementTime = 4,
+  kUnread = 8,
+  kAnomaly = 16,
+  kReport = 32,
+  kCapture = 64
+};
 // Which sinks are on. Zero almost always.
 extern std::atomic<uint32_t> on;
 inline uint32_t active() { return on.load(std::memory_order_relaxed); }
@@ -23,6 +31,9 @@ void stop_at(const void* function, std::string_view text);
     if (::oarlock::trace::active() & ::oarlock::trace::kStops) [[unlikely]] \
       ::oarlock::trace::stop(text);                                         \
   } while (0)
+
+// As the inside of a JSON text.
+std::string escaped(std::string_view text);
 
 uint64_t now_ns();
 void record(const char* category, std::string name, uint64_t begin_ns, uint64_t end_ns, std::string detail = {});
