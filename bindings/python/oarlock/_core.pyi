@@ -289,6 +289,7 @@ class PluginInfo:
     tables: list[str]
     devices: list[str]
     packs: list[str]
+    ops: list[str]
     warnings: list[str]
     kernel_count: int
     load_ms: float
@@ -327,6 +328,9 @@ class OpInfo:
     name: str
     summary: str
     source: str
+    plugin: str
+    signature: str
+    gradient: str
     version: int
     primitive: bool
     has_gradient: bool
