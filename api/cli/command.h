@@ -21,6 +21,7 @@ void add_ops(CLI::App& app, int& out_exit);
 void add_explain(CLI::App& app, int& out_exit);
 void add_settings(CLI::App& app, int& out_exit);
 void add_replay(CLI::App& app, int& out_exit);
+void add_new_plugin(CLI::App& app, int& out_exit);
 void add_cts(CLI::App& app, int& out_exit);
 void add_advise(CLI::App& app, int& out_exit);
 void add_bisect(CLI::App& app, int& out_exit);

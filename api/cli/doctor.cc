@@ -83,6 +83,8 @@ void run(bool json, int& out_exit) {
                std::to_string(p.kernel_count), fmt::format("{:.1f}", p.load_ms), p.path});
   if (table.empty()) fmt::print("  none found\n");
   else table.print();
+  for (const PluginInfo& p : found)
+    if (!p.ops.empty()) fmt::print("  {} defines the ops {}\n", p.name, fmt::join(p.ops, ", "));
   fmt::print("\nDevices\n");
   for (const Device& d : devices()) fmt::print("  {}: {}\n", d.name(), d.description());
   fmt::print("\nOpenMP\n");

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   oarlock::cli::add_explain(app, exit);
   oarlock::cli::add_settings(app, exit);
   oarlock::cli::add_replay(app, exit);
+  oarlock::cli::add_new_plugin(app, exit);
   oarlock::cli::add_cts(app, exit);
   oarlock::cli::add_advise(app, exit);
   oarlock::cli::add_bisect(app, exit);

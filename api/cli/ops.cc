@@ -21,6 +21,7 @@ std::vector<std::string> names_of(DTypeSet set) {
 }
 
 std::string gradient_of(const OpInfo& op) {
+  if (!op.plugin.empty() && op.has_gradient) return op.gradient.substr(0, op.gradient.find('('));
   if (op.has_gradient) return "rule";
   if (!op.no_gradient.empty()) return "none";
   return op.has_decomposition ? "decomposition" : "none";
@@ -60,20 +61,17 @@ Json json_of(const OpInfo& op) {
   for (const OpOperand& o : op.inputs) inputs.push_back({{"name", o.name}, {"shape", o.spec}});
   for (const OpOperand& o : op.outputs) outputs.push_back({{"name", o.name}, {"shape", o.spec}});
   for (const OpTypeVar& t : op.types) types[t.name] = {{"dtypes", names_of(t.set)}, {"mixing", t.mixing}};
-  return {{"name", op.name},
-          {"version", op.version},
-          {"kind", op.primitive ? "primitive" : "composite"},
-          {"dtypes", names_of(dtypes_of(op))},
-          {"cases", op.cases.size()},
-          {"gradient", gradient_of(op)},
-          {"kernels", kernels},
-          {"summary", op.summary},
-          {"view", op.is_view},
-          {"reference", op.has_reference},
-          {"inputs", inputs},
-          {"outputs", outputs},
-          {"types", types},
+  return {{"name", op.name},          {"version", op.version},       {"kind", op.primitive ? "primitive" : "composite"},
+          {"plugin", op.plugin},      {"signature", op.signature},   {"dtypes", names_of(dtypes_of(op))},
+          {"cases", op.cases.size()}, {"gradient", gradient_of(op)}, {"kernels", kernels},
+          {"summary", op.summary},    {"view", op.is_view},          {"reference", op.has_reference},
+          {"inputs", inputs},         {"outputs", outputs},          {"types", types},
           {"attributes", attributes}};
+}
+
+std::string kind_of(const OpInfo& op) {
+  if (!op.plugin.empty()) return op.plugin + "'s";
+  return op.primitive ? op.is_view ? "view" : "primitive" : "composite";
 }
 
 void run(const std::vector<std::string>& chosen, bool json) {
@@ -81,10 +79,11 @@ void run(const std::vector<std::string>& chosen, bool json) {
   std::vector<std::string> names = chosen.empty() ? op_names() : chosen;
   Json list = Json::array();
   Table table({"op", "version", "kind", "gradient", "cases", "kernels of", "summary"});
-  int primitives = 0;
+  int primitives = 0, of_plugins = 0;
   for (const std::string& name : names) {
     const OpInfo& op = op_info(name);
-    primitives += op.primitive;
+    primitives += op.primitive && op.plugin.empty();
+    of_plugins += !op.plugin.empty();
     if (json) {
       list.push_back(json_of(op));
       continue;
@@ -94,12 +93,13 @@ void run(const std::vector<std::string>& chosen, bool json) {
       if (std::find(by.begin(), by.end(), k.plugin) == by.end()) by.push_back(k.plugin);
     std::string summary = op.summary.substr(0, op.summary.find(". "));  // its first sentence
     if (summary.ends_with('.')) summary.pop_back();
-    table.add({op.name, std::to_string(op.version), op.primitive ? op.is_view ? "view" : "primitive" : "composite",
-               gradient_of(op), std::to_string(op.cases.size()), fmt::format("{}", fmt::join(by, " ")), summary});
+    table.add({op.name, std::to_string(op.version), kind_of(op), gradient_of(op), std::to_string(op.cases.size()),
+               fmt::format("{}", fmt::join(by, " ")), summary});
   }
   if (json) return print_json(list);
   table.print();
-  fmt::print("ops: {} ops, {} primitive\n", names.size(), primitives);
+  fmt::print("ops: {} ops, {} primitive{}\n", names.size(), primitives,
+             of_plugins ? fmt::format(", {} defined by plugins", of_plugins) : "");
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ Json plugin_json(const PluginInfo& p, const char* state) {
           {"tables", p.tables},
           {"devices", p.devices},
           {"packs", p.packs},
+          {"ops", p.ops},
           {"kernels", p.kernel_count},
           {"warnings", p.warnings},
           {"load_ms", p.load_ms}};

@@ -24,6 +24,7 @@ void run(const std::string& file, int timeout_ms, bool json, int& out_exit) {
   if (!p.tables.empty()) fmt::print("  tables: {}\n", fmt::join(p.tables, ", "));
   if (!p.devices.empty()) fmt::print("  devices: {}\n", fmt::join(p.devices, ", "));
   if (!p.packs.empty()) fmt::print("  kernels for: {} ({} kernels)\n", fmt::join(p.packs, ", "), p.kernel_count);
+  if (!p.ops.empty()) fmt::print("  ops of its own: {}\n", fmt::join(p.ops, ", "));
   for (const std::string& w : p.warnings) fmt::print("  warning: {}\n", w);
   if (loaded) fmt::print("  loads in {:.1f} ms\n", p.load_ms);
   else fmt::print("  {}: {}\n", state, p.reason);

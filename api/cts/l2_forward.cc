@@ -10,8 +10,13 @@ namespace oarlock::cts {
 
 std::vector<std::string> chosen_ops(const Options& options) {
   if (options.ops.empty()) return op_names();
-  for (const std::string& op : options.ops) op_info(op);  // throws for a name that is none
-  return options.ops;
+  std::vector<std::string> chosen;
+  for (const std::string& op : options.ops)
+    if (!op.empty()) {  // "": none of ours
+      op_info(op);      // throws for a name that is none
+      chosen.push_back(op);
+    }
+  return chosen;
 }
 
 std::vector<std::pair<std::string, DType>> type_choices(const Schema& schema) {
@@ -235,6 +240,7 @@ std::vector<Test> level2(const Options& options) {
                          }
                      },
                      true});
+  for (const std::string& op : options.own) level2_own(options, op, tests);
   for (const std::string& op : chosen_ops(options)) {
     level2_forward(options, op, tests);
     level2_cases(options, op, tests);

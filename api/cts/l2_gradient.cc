@@ -153,8 +153,11 @@ std::vector<Numbers> direction(const Function& f, Random& random, int64_t only =
 }
 
 constexpr double kStep = 1e-5, kSlack = 2e-6;
+// In f32 a smaller step would drown in rounding.
+constexpr double kCoarseStep = 1.0 / 128, kCoarseSlack = 2e-3;
 
-void first_order(Check& check, const Schema& schema, const Draw& draw, const Function& f, Random& random) {
+void first_order(Check& check, const Schema& schema, const Draw& draw, const Function& f, Random& random,
+                 double step = kStep, double slack = kSlack) {
   std::vector<Numbers> g = f.gradient();
   int64_t all = 0;
   for (size_t k = 0; k < f.wanted(); ++k) all += f.count(k);
@@ -162,12 +165,12 @@ void first_order(Check& check, const Schema& schema, const Draw& draw, const Fun
   int64_t rounds = std::min<int64_t>(all, 12);
   for (int64_t i = 0; i < rounds; ++i) {
     auto d = direction(f, random, all <= 12 ? i : random.chance(0.5) ? random.between(0, all - 1) : -1);
-    double up = f.loss(d, kStep), down = f.loss(d, -kStep);
+    double up = f.loss(d, step), down = f.loss(d, -step);
     if (!std::isfinite(up) || !std::isfinite(down)) continue;  // outside the domain: log of a negative number
-    double want = (up - down) / (2 * kStep), got = dot(g, d);
-    double allowed = kSlack * (1 + std::fabs(want) + std::min(norm(g), 100.0) + std::fabs(up));
+    double want = (up - down) / (2 * step), got = dot(g, d);
+    double allowed = slack * (1 + std::fabs(want) + std::min(norm(g), 100.0) + std::fabs(up));
     if (std::fabs(got - want) > allowed) {  // near a pole the difference itself is uncertain: by what a wider one says
-      double wide = (f.loss(d, 2 * kStep) - f.loss(d, -2 * kStep)) / (4 * kStep);
+      double wide = (f.loss(d, 2 * step) - f.loss(d, -2 * step)) / (4 * step);
       if (std::isfinite(wide)) allowed += std::fabs(wide - want);
     }
     check.expect(std::fabs(got - want) <= allowed,
@@ -247,6 +250,14 @@ bool check_gradient(Check& check, const Schema& schema, const Draw& draw, const 
                         draw.to_string(schema), f.name(k), target.device.name(), g, i, w))
         return true;
     }
+  return true;
+}
+
+bool check_by_differences(Check& check, const Schema& schema, const Draw& draw, const Target& target, Random& random,
+                          bool in_f64) {
+  Function f(schema, draw, target.device, random.bits());
+  if (f.wanted() == 0 || f.run().outputs.empty()) return false;
+  first_order(check, schema, draw, f, random, in_f64 ? kStep : kCoarseStep, in_f64 ? kSlack : kCoarseSlack);
   return true;
 }
 

@@ -19,6 +19,9 @@ void level2_cases(const Options& options, const std::string& op, std::vector<Tes
 void level2_gradient(const Options& options, const std::string& op, std::vector<Test>& tests);
 void level2_errors(const Options& options, const std::string& op, std::vector<Test>& tests);
 
+// An op that the plugin itself defines. l2_own.cc
+void level2_own(const Options& options, const std::string& op, std::vector<Test>& tests);
+
 // Runs one drawn call by every route that the target has and compares each with the oracle.
 struct Ran {
   int compared = 0;
@@ -30,5 +33,8 @@ Ran check_call(Check& check, const Schema& schema, const Draw& draw, const Targe
 bool concerns(const Target& target, const Schema& schema, std::string& out_why);
 // The gradient of a drawn call against finite differences or, on a plugin, against the host. False: nothing to compare.
 bool check_gradient(Check& check, const Schema& schema, const Draw& draw, const Target& target, Random& random);
+// Against finite differences on the target itself, in f64 or, less sharply, in f32.
+bool check_by_differences(Check& check, const Schema& schema, const Draw& draw, const Target& target, Random& random,
+                          bool in_f64);
 
 }  // namespace oarlock::cts

@@ -19,7 +19,7 @@ namespace {
 
 bool exists(const char* op) {
   static const std::vector<std::string> names = op_names();
-  return std::binary_search(names.begin(), names.end(), op);
+  return std::find(names.begin(), names.end(), op) != names.end();
 }
 
 std::vector<int64_t> strides_of(const std::vector<int64_t>& shape) {

@@ -5,6 +5,9 @@
  *   kit.h         entry and negotiation, tables, kernel declarations, refusals, errors, attributes, options
  *   kit_view.h    counts, strides, contiguity, broadcasting
  *   kit_number.h  sizes of element types; f16 and bf16; loads and stores through double or 64-bit integers
+ *   kit_memory.h  copies and fills of memory that the processor reaches
+ *   kit_list.h    (on request) kernels that list themselves
+ *   kit_pack.h    (on request) a pack but for its kernels
  *   kit.hpp       the same comfort for C++20
  *
  * All functions may be called from any thread.
@@ -18,6 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kit_memory.h"
 #include "kit_number.h"
 #include "kit_view.h"
 
@@ -161,6 +165,18 @@ static inline oar_status_t oar_kit_query(const oar_host_t* host, const oar_plugi
     .n_masks = (uint32_t)(sizeof(masks) / sizeof((masks)[0])), .dtypes = (masks), __VA_ARGS__,       \
     .source_file = OAR_STR(__FILE__), .source_line = __LINE__                                        \
   }
+
+/* ---------------------------------------------------------------- Ops of your own
+ * Registers them in order, for device open or pack open; the first failure is returned, and the host has its text. */
+static inline oar_status_t oar_kit_ops_register(const oar_host_t* host, size_t n, const oar_op_schema_t* const* ops) {
+  if (!OAR_HAS(host, op_register) || host->op_register == NULL)
+    return oar_kit_error(host, OAR_UNSUPPORTED, 0, "this host takes no ops from plugins");
+  for (size_t i = 0; i < n; ++i) {
+    oar_status_t status = host->op_register(host, ops[i]);
+    if (status != OAR_OK) return status;
+  }
+  return OAR_OK;
+}
 
 /* ---------------------------------------------------------------- Refusals
  * return oar_kit_refuse(out_verdict, OAR_REASON_LAYOUT, 0, "x must be contiguous"); A verdict of NULL is fine. */

@@ -2,13 +2,14 @@
  * host's, whose streams are done before they return, and which offers not a single kernel. What it does is complete,
  * though: it loads, is listed, holds tensors and copies them, and passes levels L0 and L1 of the kit as it stands.
  *
- * To make it yours: rename it, replace what the comments marked "Yours:" point at, one table after the other, and run
- * `oarlock cts` on it after each. A plugin is built from api/abi and backends/kit alone. The contract is plugin.h;
- * read it beside this file.
+ * To make it yours: `oarlock new-plugin NAME` writes this very file under your name; then replace what the comments
+ * marked "Yours:" point at, one table after the other, and run `oarlock cts` on it after each. A plugin is built from
+ * api/abi and backends/kit alone. The contract is plugin.h; read it beside this file. C11 and C++20 both compile it.
  */
 #include <stdlib.h>
 
 #include "kit.h"
+#include "kit_list.h"
 
 /* The handles are yours to define. The host only passes them around. */
 struct oar_device {
@@ -67,7 +68,7 @@ static oar_status_t OAR_CALL device_open(const oar_host_t* host, uint32_t index,
   if (oar_kit_options_check(host, options) != OAR_OK) return OAR_UNSUPPORTED;
   /* A failure notes its text on this thread and returns, in one line. Say what was asked for and what there is. */
   if (index != 0) return oar_kit_error(host, OAR_INVALID_ARGUMENT, 0, "there is no null:%u, only null:0", index);
-  oar_device_t* device = malloc(sizeof(*device));
+  oar_device_t* device = (oar_device_t*)malloc(sizeof(*device));
   if (device == NULL) return oar_kit_error(host, OAR_OUT_OF_MEMORY, 0, "null: no memory for the device");
   device->host = host;
   *out_device = device;
@@ -118,38 +119,18 @@ static void OAR_CALL memory_free(oar_device_t* device, uint32_t space, void* dat
 }
 
 /* A region is a run of bytes, repeated over n_dims outer dimensions. Yours: a one- to three-dimensional copy is mostly
- * a call of the vendor's; whatever has more dimensions is a loop around it, as here. */
-static void region_copy(const oar_region_t* region, uint32_t dim, char* dst, const char* src) {
-  if (dim == region->n_dims) {
-    memmove(dst, src, (size_t)region->size_bytes);
-    return;
-  }
-  for (int64_t i = 0; i < region->counts[dim]; ++i)
-    region_copy(region, dim + 1, dst + i * region->dst_strides[dim], src + i * region->src_strides[dim]);
-}
-
+ * a call of the vendor's; whatever has more dimensions is a loop around it. */
 static oar_status_t OAR_CALL memory_copy(oar_stream_t* stream, uint32_t n, const oar_region_t* const* regions) {
   (void)stream;
-  /* dst_on_host and src_on_host make no difference to this device. */
-  for (uint32_t i = 0; i < n; ++i) {
-    const oar_region_t* region = regions[i];
-    if (region->size_bytes == 0) continue;
-    region_copy(region, 0, (char*)region->dst + region->dst_offset, (const char*)region->src + region->src_offset);
-  }
+  oar_kit_copy(n, regions); /* dst_on_host and src_on_host make no difference to this device */
   return OAR_OK;
 }
 
 static oar_status_t OAR_CALL memory_fill(oar_stream_t* stream, const oar_span_t* span, uint64_t pattern,
                                          uint32_t pattern_bytes) {
-  unsigned char bytes[8];
-  if ((pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8) ||
-      span->size_bytes % pattern_bytes != 0)
-    return oar_kit_error(stream->device->host, OAR_INVALID_ARGUMENT, 0, "fill: %llu bytes by a pattern of %u",
-                         (unsigned long long)span->size_bytes, pattern_bytes);
-  for (uint32_t i = 0; i < pattern_bytes; ++i) bytes[i] = (unsigned char)(pattern >> 8 * i);
-  for (uint64_t i = 0; i < span->size_bytes; i += pattern_bytes)
-    memcpy((char*)span->data + span->byte_offset + i, bytes, pattern_bytes);
-  return OAR_OK;
+  if (oar_kit_fill(span, pattern, pattern_bytes)) return OAR_OK;
+  return oar_kit_error(stream->device->host, OAR_INVALID_ARGUMENT, 0, "fill: %llu bytes by a pattern of %u",
+                       (unsigned long long)span->size_bytes, pattern_bytes);
 }
 
 static const oar_memory_table_t memory_table = {.struct_size = sizeof(memory_table),
@@ -166,7 +147,7 @@ static oar_status_t OAR_CALL stream_create(oar_device_t* device, uint32_t queue,
                                            oar_stream_t** out_stream) {
   (void)priority;
   if (queue != 0) return oar_kit_error(device->host, OAR_INVALID_ARGUMENT, 0, "null has one queue, 0, not %u", queue);
-  oar_stream_t* stream = malloc(sizeof(*stream));
+  oar_stream_t* stream = (oar_stream_t*)malloc(sizeof(*stream));
   if (stream == NULL) return oar_kit_error(device->host, OAR_OUT_OF_MEMORY, 0, "null: no memory for a stream");
   stream->device = device;
   *out_stream = stream;
@@ -176,7 +157,7 @@ static oar_status_t OAR_CALL stream_create(oar_device_t* device, uint32_t queue,
 static void OAR_CALL stream_destroy(oar_stream_t* stream) { free(stream); }
 
 static oar_status_t OAR_CALL event_create(oar_device_t* device, oar_event_t** out_event) {
-  oar_event_t* event = malloc(sizeof(*event));
+  oar_event_t* event = (oar_event_t*)malloc(sizeof(*event));
   if (event == NULL) return oar_kit_error(device->host, OAR_OUT_OF_MEMORY, 0, "null: no memory for an event");
   event->device = device;
   *out_event = event;
@@ -232,7 +213,7 @@ static oar_status_t OAR_CALL pack_open(const oar_host_t* host, const oar_device_
                                        const oar_options_t* options, oar_pack_t** out_pack) {
   if (ref->device == NULL || !oar_kit_str_is(ref->info->kind, "null")) return OAR_REFUSED;
   if (oar_kit_options_check(host, options) != OAR_OK) return OAR_UNSUPPORTED;
-  oar_pack_t* pack = malloc(sizeof(*pack));
+  oar_pack_t* pack = (oar_pack_t*)malloc(sizeof(*pack));
   if (pack == NULL) return oar_kit_error(host, OAR_OUT_OF_MEMORY, 0, "null: no memory for a pack");
   pack->device = ref->device;
   *out_pack = pack;
@@ -245,30 +226,28 @@ static const oar_pack_table_t pack_table = {
     .struct_size = sizeof(pack_table), .version = OAR_PACK_VERSION, .open = pack_open, .close = pack_close};
 
 /* ---------------------------------------------------------------- Kernel
- * Constant data: the host lists it without a device (pack NULL). A first kernel is one entry, one function:
- *
- *   static const uint64_t f32[] = {OAR_BIT(OAR_DTYPE_F32)};
- *   static const oar_kernel_decl_t exp_decl =
- *       OAR_KIT_KERNEL("exp", 1, 1, OAR_KERNEL_DETERMINISTIC, 0, f32, .check = exp_check, .run = exp_run);
- *   static const oar_kernel_decl_t* const kernels[] = {&exp_decl};
+ * Constant data: the host lists it without a device (pack NULL). Each kernel lists itself with OAR_KIT_LISTED, in a file
+ * of its own:
  *
  *   static oar_status_t OAR_CALL exp_check(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_call_t* call,
  *                                          oar_verdict_t* out_verdict) {
  *     return oar_kit_check_contiguous(call, out_verdict);
  *   }
  *   static oar_status_t OAR_CALL exp_run(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_frame_t* frame) {
- *     const float* x = oar_kit_view_data(frame->inputs[0]);
- *     float* out = oar_kit_view_data(frame->outputs[0]);
+ *     const float* x = (const float*)oar_kit_view_data(frame->inputs[0]);
+ *     float* out = (float*)oar_kit_view_data(frame->outputs[0]);
  *     for (int64_t i = 0, n = oar_kit_view_count(frame->outputs[0]); i < n; ++i) out[i] = expf(x[i]);
  *     return OAR_OK;
  *   }
+ *   static const uint64_t f32[] = {OAR_BIT(OAR_DTYPE_F32)};
+ *   static const oar_kernel_decl_t exp_decl =
+ *       OAR_KIT_KERNEL("exp", 1, 1, OAR_KERNEL_DETERMINISTIC, 0, f32, .check = exp_check, .run = exp_run);
+ *   OAR_KIT_LISTED(exp_decl);
  */
 static oar_status_t OAR_CALL kernel_declarations(oar_pack_t* pack, uint32_t* out_n,
                                                  const oar_kernel_decl_t* const** out_decls) {
-  static const oar_kernel_decl_t* const kernels[1] = {NULL}; /* C has no empty arrays */
   (void)pack;
-  *out_n = 0;
-  *out_decls = kernels;
+  *out_decls = oar_kit_listed(out_n);
   return OAR_OK;
 }
 

@@ -186,8 +186,9 @@ class Backward {
           if (auto it = captured_.find({&n, int(i)}); it != captured_.end() && douts[i].defined())
             for (size_t r : it->second) OAR_TRY(accumulate(results[r], douts[i]));
       if (!is_function(n)) {
-        op::GradientCall call{in, out, douts, n.wanted, n.attrs.view(), gradients};
-        op::op_at(n.op).def->gradient(call);
+        const op::Op& op = op::op_at(n.op);
+        op::GradientCall call{in, out, douts, n.wanted, n.attrs.view(), gradients, &op};
+        op.def->gradient(call);
       } else {
         std::vector<Tensor> saved(n.extra->saved.size());
         OAR_TRY(values(n.extra->saved, saved, n.extra->saved_output.data()));

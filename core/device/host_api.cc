@@ -9,6 +9,7 @@
 #include "core/base/settings.h"
 #include "core/device/device.h"
 #include "core/device/output.h"
+#include "core/op/schema.h"
 
 namespace oarlock {
 namespace {
@@ -55,8 +56,11 @@ oar_status_t OAR_CALL host_kv_get(const oar_host_t* host, oar_kv_t*, oar_str_t, 
   return host_error_set(host, OAR_UNSUPPORTED, 0, OAR_STR("kv_get: this process belongs to no group of ranks"));
 }
 int OAR_CALL host_cancelled(const oar_host_t*) { return 0; }
-oar_status_t OAR_CALL host_op_register(const oar_host_t* host, const oar_op_schema_t*) {
-  return host_error_set(host, OAR_UNSUPPORTED, 0, OAR_STR("op_register: this core does not take ops from plugins yet"));
+oar_status_t OAR_CALL host_op_register(const oar_host_t* host, const oar_op_schema_t* schema) {
+  Result<op::OpId> id = op::register_schema(plugin_of(host), schema);
+  if (id) return OAR_OK;
+  std::string_view text = id.status().text();
+  return host_error_set(host, oar_status_t(id.status().code()), 0, {text.data(), text.size()});
 }
 
 bool in_child = false;

@@ -17,6 +17,7 @@
 #include "core/device/device_memory.h"
 #include "core/device/layer/layer.h"
 #include "core/device/layer/record.h"
+#include "core/op/schema.h"
 
 namespace oarlock {
 namespace {
@@ -338,6 +339,13 @@ void open_packs() {
   plugins_changed();
 }
 
+// A plugin may define ops whenever it likes, so they are asked for whenever somebody looks.
+PluginInfo told(const Plugin& p) {
+  PluginInfo info = p.info;
+  info.ops = op::ops_of(p);
+  return info;
+}
+
 }  // namespace
 
 void load_search_path() {
@@ -354,7 +362,7 @@ std::vector<PluginInfo> plugins() {
   ensure_plugins_loaded();
   std::lock_guard hold(loaded().lock);
   std::vector<PluginInfo> all;
-  for (Plugin* p : loaded().all) all.push_back(p->info);
+  for (Plugin* p : loaded().all) all.push_back(told(*p));
   return all;
 }
 
@@ -362,12 +370,12 @@ Result<PluginInfo> load_plugin(std::string_view path) {
   ensure_plugins_loaded();
   std::lock_guard hold(loaded().lock);
   for (Plugin* p : loaded().all)
-    if (p->info.path == path && p->info.state == PluginState::loaded) return p->info;
+    if (p->info.path == path && p->info.state == PluginState::loaded) return told(*p);
   Plugin& p = load_file(std::string(path), "explicit");
   if (p.info.state != PluginState::loaded)
     return Status(Code::bad_data, "plugin " + std::string(path.substr(0, 4096)) + ": " + p.info.reason);
   open_packs();
-  return p.info;
+  return told(p);
 }
 
 PluginInfo probe_plugin(std::string_view path, int timeout_ms) {
@@ -385,7 +393,9 @@ PluginInfo probe_plugin(std::string_view path, int timeout_ms) {
     for (int fatal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
       signal(fatal, SIG_DFL);  // the program's handlers are not for this
     Plugin& p = load_file(info.path, "explicit");
-    if (p.info.state == PluginState::loaded && p.pack) open_pack(p, host_device());
+    for (int i = 0; i < device_count() && p.info.state == PluginState::loaded && p.pack; ++i)
+      open_pack(p, device_at(i));
+    p.info = told(p);
     std::replace(p.info.reason.begin(), p.info.reason.end(), '\n', ' ');
     std::string out = std::to_string(int(p.info.state)) + '\n' + p.info.name + '\n' + p.info.vendor + '\n' +
                       p.info.version + '\n' + p.info.reason + '\n';
@@ -397,6 +407,8 @@ PluginInfo probe_plugin(std::string_view path, int timeout_ms) {
     out += '\n' + std::to_string(p.info.kernel_count) + '\n' + p.info.build_target + '\n' +
            std::to_string(p.info.abi_min) + '\n' + std::to_string(p.info.abi_max) + '\n' +
            std::to_string(p.info.abi_minor) + '\n' + std::to_string(p.info.load_ms) + '\n';
+    for (auto& o : p.info.ops) out += o + ',';
+    out += '\n';
     for (size_t at = 0; at < out.size();) {
       ssize_t n = write(pipe_ends[1], out.data() + at, out.size() - at);
       if (n <= 0) break;
@@ -440,7 +452,7 @@ PluginInfo probe_plugin(std::string_view path, int timeout_ms) {
       }
       return v;
     };
-    if (lines.size() < 14) {
+    if (lines.size() < 15) {
       info.reason = "it ended the process with status " + std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -1);
     } else {
       info.state = PluginState(std::stoi(lines[0]));
@@ -451,6 +463,7 @@ PluginInfo probe_plugin(std::string_view path, int timeout_ms) {
       info.abi_min = uint32_t(std::stoul(lines[10])), info.abi_max = uint32_t(std::stoul(lines[11]));
       info.abi_minor = uint32_t(std::stoul(lines[12]));
       info.load_ms = std::stod(lines[13]);
+      info.ops = list(lines[14], ',');
     }
   }
   close(pipe_ends[0]);

@@ -92,14 +92,14 @@ const KernelIndex& kernel_index(DeviceState& device) {
   auto* index = new KernelIndex;
   if (const KernelIndex* before = device.kernels.load(std::memory_order_acquire)) registry().past.push_back(before);
   index->generation = now;
-  index->by_op.resize(size_t(op::op_count()));
+  index->by_op.resize(size_t(op::op_count()));  // a plugin may add ops meanwhile: they are the next index's
   for (Pack* pack : device.packs) {
     uint32_t n = 0;
     const oar_kernel_decl_t* const* decls = nullptr;
     if (!pack->plugin->kernel || pack->plugin->kernel->declarations(pack->handle, &n, &decls) != OAR_OK) continue;
     for (uint32_t i = 0; i < n; ++i) {
       op::OpId id = op::find_op({decls[i]->op.data, decls[i]->op.size});
-      if (id == op::kNoOp) continue;  // a newer core's op: not ours
+      if (id == op::kNoOp || id >= index->by_op.size()) continue;  // a newer core's op: not ours
       int version = op::op_at(id).def->version;
       if (int(decls[i]->op_min) > version || int(decls[i]->op_max) < 1) continue;
       index->by_op[id].push_back({pack, decls[i], decls[i]->priority});

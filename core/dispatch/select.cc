@@ -447,7 +447,7 @@ Result<std::shared_ptr<Entry>> make_entry(const Call& c, std::vector<Candidate>*
     if (!log) return e;
   }
   if (log) {
-    if (!c.device->is_host() && !def.view) consider({"core", "fallback to cpu", 0, false, ""});
+    if (!c.device->is_host() && !def.view && !def.plugin) consider({"core", "fallback to cpu", 0, false, ""});
     return e;
   }
   if (c.route == Route::decomposition)
@@ -459,6 +459,11 @@ Result<std::shared_ptr<Entry>> make_entry(const Call& c, std::vector<Candidate>*
     e->kind = Kind::reference;
     return e;
   }
+  if (def.plugin && (c.device->is_host() || kernel_index(host_device()).by_op[c.op.id].empty()))
+    return Status(Code::unsupported, std::string(def.name) + " on " + c.device->name + ": no kernel takes this call (" +
+                                         (e->reason.empty() ? "none is declared there" : e->reason) +
+                                         "), and ops that a plugin defines (" + def.plugin +
+                                         ") have no decomposition and no reference.");
   e->kind = Kind::fallback;
   return e;
 }

@@ -10,6 +10,10 @@ namespace {
 
 op::OpId id_of(std::string_view name) {
   op::OpId id = op::find_op(name);
+  if (id == op::kNoOp && name.find('.') != name.npos) {  // a plugin's, and none is loaded yet
+    ensure_plugins_loaded();
+    id = op::find_op(name);
+  }
   if (id == op::kNoOp)
     throw_if(invalid("op: there is no \"" + std::string(name.substr(0, 80)) + "\". `oarlock ops` lists them."));
   return id;

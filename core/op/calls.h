@@ -12,6 +12,7 @@
 
 #include "core/op/attrs.h"
 #include "core/op/infer.h"
+#include "core/op/table.h"
 
 namespace oarlock::op {
 
@@ -23,6 +24,7 @@ struct GradientCall {
   uint64_t wanted;
   Attrs attrs;
   std::vector<Tensor>& gradients;  // one per input
+  const Op* op = nullptr;          // whose: for rules that serve several
   const Tensor& in(int i) const { return inputs[size_t(i)]; }
   const Tensor& out(int i) const { return outputs[size_t(i)]; }
   const Tensor& dout(int i) const { return doutputs[size_t(i)]; }

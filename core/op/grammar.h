@@ -51,6 +51,7 @@ struct Parser {
   Rule& r;
   std::string_view s;
   size_t at = 0;
+  int depth = 0;  // of brackets
   static constexpr bool digit(char c) { return c >= '0' && c <= '9'; }
   static constexpr bool upper(std::string_view w) { return w[0] >= 'A' && w[0] <= 'Z'; }
   constexpr char peek() {
@@ -83,14 +84,19 @@ struct Parser {
   }
   constexpr void factor() {
     if (take('(')) {
+      if (++depth > 16) bad_op("shape string: brackets are nested too deep");
       expr();
+      --depth;
       if (!take(')')) bad_op("shape string: ')' is missing");
       return;
     }
     if (take('#')) return emit('#', slot(word(), true));
     if (digit(peek())) {
       int v = 0;
-      while (at < s.size() && digit(s[at])) v = v * 10 + (s[at++] - '0');
+      while (at < s.size() && digit(s[at])) {
+        v = v * 10 + (s[at++] - '0');
+        if (v > 32767) bad_op("shape string: a number above 32767");
+      }
       return emit('n', v);
     }
     auto w = word();
@@ -175,9 +181,9 @@ struct Parser {
 constexpr Rule compile(const OpDef& def) {
   Rule r;
   bool bound[Rule::kNames]{};
-  if (!def.name || !def.summary || !def.source || !def.cases.count)
+  if (!def.name || !def.summary || !def.source || !(def.cases.count || def.plugin))
     bad_op("op needs .name, .summary, .source and .cases");
-  if (!def.reference && !def.decompose && !def.view) bad_op("op needs .reference, .decompose or .view");
+  if (!def.reference && !def.decompose && !def.view && !def.plugin) bad_op("op needs .reference, .decompose or .view");
   if (!def.gradient && !def.decompose && !def.no_gradient)
     bad_op("primitive needs .gradient, or .no_gradient = \"why\"");
   for (int i = 0; i < def.inputs.count; ++i) {

@@ -313,6 +313,62 @@ bool InferCall::fill(int i, int o) {
   return true;
 }
 
+bool InferCall::bind_output(int i, const int64_t* sizes, int rank, const std::string& who) {
+  const Spec& p = r.out[i];
+  auto wrong = [&](const std::string& why) {
+    std::string text;
+    for (int k = 0; k < rank; ++k) text += (k ? ", " : "") + std::to_string(sizes[k]);
+    return fail(who + " says that " + def.outputs[i].name + " is [" + text + "]: " + why);
+  };
+  for (int k = 0; k < rank; ++k)
+    if (sizes[k] < 0) return wrong("sizes are not negative");
+  auto is_bound = [&](const Item& it) { return (bound >> it.slot & 1) != 0; };
+  int known = 0, open_pack = -1;
+  for (int k = 0; k < p.count; ++k) {
+    const Item& it = r.item[p.first + k];
+    if (it.kind == Item::pack && !is_bound(it)) {
+      if (open_pack >= 0) return wrong("two packs of its string are open");
+      open_pack = k;
+    } else {
+      known += it.kind == Item::batch       ? batch.rank
+               : it.kind == Item::pack      ? value[it.slot].rank
+               : it.kind == Item::attr_pack ? int(attrs.dims(it.slot).size())
+                                            : 1;
+    }
+  }
+  if (open_pack >= 0 ? rank < known : rank != known)
+    return wrong("its string " + std::string(def.outputs[i].spec) + " gives it rank " + std::to_string(known));
+  for (int k = 0, at = 0; k < p.count; ++k) {
+    const Item& it = r.item[p.first + k];
+    const Dim* want = nullptr;
+    Dim one;
+    int n = 1;
+    if (it.kind == Item::batch) want = batch.d, n = batch.rank;
+    else if (it.kind == Item::attr_pack) want = attrs.dims(it.slot).data(), n = int(attrs.dims(it.slot).size());
+    else if (it.kind == Item::name || it.kind == Item::pack) {
+      if (is_bound(it)) {
+        want = value[it.slot].d, n = value[it.slot].rank;
+      } else {
+        n = k == open_pack ? rank - known : 1;
+        bound |= 1u << it.slot;
+        by[it.slot] = -1;
+        value[it.slot].rank = 0;
+        for (int a = 0; a < n; ++a) value[it.slot].push(Dim(sizes[at + a]));
+      }
+    } else if (it.kind == Item::expr) {
+      Value e = eval(it);
+      one = e.mul / e.div;
+      if (e.unknowns == 0) want = &one;
+    }
+    for (int a = 0; want && a < n; ++a)
+      if (want[a].known() && want[a].n != sizes[at + a])
+        return wrong("its string " + std::string(def.outputs[i].spec) + " makes axis " + std::to_string(at + a) + " " +
+                     to_string(want[a]));
+    at += n;
+  }
+  return true;
+}
+
 bool InferCall::sound(int i) {
   const Shape& s = out[i];
   int64_t n = std::max(1, int(info(out_type[i]).bits) / 8);

@@ -77,9 +77,13 @@ struct InferCall {
   Shape& open(int i) {
     int slot = r.open[i];
     bound |= 1u << slot;
+    by[slot] = -1;
     value[slot].rank = 0;
     return value[slot];
   }
+  // The names that output i leaves open, from its whole shape, which has to agree with what its string knows. sizes may be
+  // anything; who: where they come from, for the text of a failure.
+  bool bind_output(int i, const int64_t* sizes, int rank, const std::string& who);
   // True if equal, or undecided (then guarded). Rules compare dimensions with this, never with ==. j: the input that `got`
   // is of; from: the one that `want` is of, or -1.
   bool agree(Dim want, Dim got, std::string_view what, int j, int from, bool or_one = false);

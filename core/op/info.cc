@@ -5,6 +5,8 @@
 
 #include <oarlock/base/op.h>
 
+#include "core/device/device.h"
+#include "core/op/schema.h"
 #include "core/op/table.h"
 #include "core/op/words.h"
 
@@ -66,6 +68,12 @@ OpInfo describe(const op::OpDef& d) {
   for (auto& a : d.attributes) out.attributes.push_back(attribute(a));
   for (auto& c : d.cases) out.cases.push_back({c.name, c.dims, c.attributes, c.values});
   for (auto& s : d.saves) out.saves.emplace_back(s.name, s.wanted_by ? s.wanted_by : "");
+  if (d.plugin) {
+    const auto& schema = static_cast<const op::SchemaOp&>(d);
+    out.plugin = d.plugin;
+    out.signature = schema.signature;
+    out.gradient = schema.gradient_text;
+  }
   out.tolerance_ulps = d.tolerance.ulps;
   out.tolerance_of_absolutes = d.tolerance.of_absolutes;
   return out;
@@ -81,6 +89,10 @@ std::vector<std::string> op_names() {
 
 const OpInfo& op_info(std::string_view name) {
   op::OpId id = op::find_op(name);
+  if (id == op::kNoOp && name.find('.') != name.npos) {  // a plugin's, and none is loaded yet
+    ensure_plugins_loaded();
+    id = op::find_op(name);
+  }
   if (id == op::kNoOp)
     throw Error(Code::invalid_argument,
                 "There is no op called \"" + std::string(name) + "\". op_names() lists those that exist.");

@@ -190,6 +190,7 @@ struct OpDef {
   Role role = Role::none;
   Tolerance tolerance{};
   List<Case, 10> cases{};
+  const char* plugin = nullptr;  // who defined it; null: we did. Then it is a SchemaOp (schema.h)
 };
 
 }  // namespace oarlock::op

@@ -64,27 +64,15 @@ static inline void OAR_CALL base_free(oar_device_t* device, uint32_t space, void
   free(data);
 }
 
-static inline void base_copy_part(const oar_region_t* region, uint32_t dim, char* dst, const char* src) {
-  if (dim == region->n_dims) {
-    if (region->size_bytes > 0) memmove(dst, src, (size_t)region->size_bytes);
-    return;
-  }
-  for (int64_t i = 0; i < region->counts[dim]; ++i)
-    base_copy_part(region, dim + 1, dst + i * region->dst_strides[dim], src + i * region->src_strides[dim]);
-}
 static inline oar_status_t OAR_CALL base_copy(oar_stream_t* stream, uint32_t n, const oar_region_t* const* regions) {
   (void)stream;
-  for (uint32_t i = 0; i < n; ++i)
-    base_copy_part(regions[i], 0, (char*)regions[i]->dst + regions[i]->dst_offset,
-                   (const char*)regions[i]->src + regions[i]->src_offset);
+  oar_kit_copy(n, regions);
   return OAR_OK;
 }
 static inline oar_status_t OAR_CALL base_fill(oar_stream_t* stream, const oar_span_t* span, uint64_t pattern,
                                               uint32_t pattern_bytes) {
   (void)stream;
-  for (uint64_t i = 0; i < span->size_bytes; ++i)
-    ((unsigned char*)span->data)[span->byte_offset + i] = (unsigned char)(pattern >> 8 * (i % pattern_bytes));
-  return OAR_OK;
+  return oar_kit_fill(span, pattern, pattern_bytes) ? OAR_OK : OAR_INVALID_ARGUMENT;
 }
 
 static inline oar_status_t OAR_CALL base_stream_create(oar_device_t* device, uint32_t queue, int32_t priority,

@@ -83,6 +83,17 @@ def test_ops():
     assert '"nothing"' in run("ops", "nothing", code=1)
 
 
+def test_ops_of_plugins_are_listed():
+    ops = {op["name"]: op for op in run_json("ops", backends=ABI / "own_ops")}
+    assert ops["toy.swish"]["plugin"] == "own_ops" and ops["toy.swish"]["gradient"] == "toy.swish_gradient"
+    assert ops["toy.swish"]["attributes"][0]["default"] == "1"
+    assert "9 defined by plugins" in run("ops", backends=ABI / "own_ops")
+    assert "own_ops defines the ops toy.swish_second" in run("doctor", backends=ABI / "own_ops")
+    call = run_json("explain", "toy.scale", "f32[2,3]", "f32[3]", backends=ABI / "own_ops")
+    assert call["result"] == "f32[2, 3]" and [c["plugin"] for c in call["candidates"] if c["chosen"]] == ["own_ops"]
+    assert "toy.orphan: gradient: there is no op toy.nobody" in run("doctor", backends=ABI / "unknown_gradient", code=1)
+
+
 def test_explain():
     call = run_json("explain", "matmul", "f32[64,784]@sim:0", "f32[784,10]@sim:0")
     assert call["result"] == "f32[64, 10]"

@@ -75,6 +75,25 @@ def test_a_failing_launch_fails_with_its_text():
     assert "L2 tanh T=f32" in failures(tests)
 
 
+def test_ops_of_the_plugin_are_called_and_differentiated():
+    code, tests, _ = cts(ABI / "own_ops/libown_ops.so", "--level", "L2", "--ops", "toy.swish", "--ops", "toy.scale", "--ops",
+                         "toy.swish_second")
+    assert code == 0 and failures(tests) == {}
+    assert tests["L2 toy.swish calls"]["outcome"] == tests["L2 toy.swish gradient"]["outcome"] == "passed"
+    assert tests["L2 toy.scale gradient"]["outcome"] == "passed"
+    assert "excluded: only kernels of own_ops" in tests["L2 toy.swish elsewhere"]["reason"]
+    assert "no gradient" in tests["L2 toy.swish_second gradient"]["reason"]
+    assert len(tests) == 10  # load, and three of each; none of our own ops
+    _, tests, _ = cts(ABI / "own_ops/libown_ops.so", "--level", "L2", "--cases", "1")
+    assert "L2 toy.pairs calls" in tests and "L2 exp T=f32" in tests
+
+
+def test_a_wrong_gradient_of_the_plugins_own_op_fails():
+    code, tests, _ = cts(ABI / "lying_infer/liblying_infer.so", "--level", "L2", "--ops", "toy.lie")
+    assert code == 1
+    assert "L2 toy.lie gradient" in failures(tests)
+
+
 def test_a_good_pack_passes():
     code, tests, report = cts(ABI / "good_pack/libgood_pack.so", "--ops", "tanh")
     assert failures(tests) == {}

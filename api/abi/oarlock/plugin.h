@@ -157,18 +157,37 @@ typedef struct oar_frame {
 /* ---------------------------------------------------------------- Host: what you may call */
 enum { OAR_LOG_DEBUG = 0, OAR_LOG_INFO = 1, OAR_LOG_WARNING = 2, OAR_LOG_ERROR = 3 };
 
-/* An op of your own, named "vendor.name". Registered from device open or pack open. */
+/* An op of your own, named "vendor.name" in small letters, digits and _. Register it from device open or pack open, once
+ * per open or once for all: the same again is OAR_OK, another under that name is refused. It is then called by name from
+ * C++, C and Python, and kernels declare it as any other. All is copied.
+ *
+ * signature  "(x: T [..., N], optional w: T [N], epsilon: real = 1e-5 >= 0) -> (y: T [..., N]) where T: f32 f64"
+ *   operand    [words] name: dtype [dimensions]. In dimensions upper case is found by matching the inputs and equal
+ *              wherever it appears, lower case is an attribute, "..." any number and broadcast, "*S" any number and equal,
+ *              "N|1" N or 1, "_" not looked at, "?N" (of outputs) known only after the kernel ran; + - * / on them.
+ *              dtype: f32, ...; a variable (none: T); the name of a dtype attribute.
+ *              words: optional, variadic (the last), host (in host memory), constant (never a gradient), mutated (written
+ *              to); of outputs: hidden (for the gradient op alone; at the end; absent when nobody will differentiate)
+ *   attribute  name: kind [= default] [>= low] [<= high] [since version], passed to kernels in this order. Kinds: flag
+ *              integer real text choice integers reals dim dims axis axes dtype. No default: required. "= none": may be
+ *              left out. A choice is all its words, the default first: "mode: choice = nearest|linear"
+ *   where      what each type variable may be: dtypes, or float int bool numeric any (default); then promotes or
+ *              promotes_to_float if operands may differ and are cast: "where T: float promotes, I: i32 i64"
+ * gradient   "acme.swish_gradient(x, grad y) -> (grad x)": an op and what it is called with, in its own order: inputs and
+ *            outputs by name, which are then kept, and grad of an output; then what each of its outputs is the gradient
+ *            of ("_": of nothing). An attribute of the same name takes this op's value. The gradient op is registered
+ *            before, or is one of ours or this very op; if it has a gradient itself, higher orders work.
+ * infer      what the signature leaves open: a name that no input gives, say. Asked for each output; must agree with the
+ *            signature. Sizes are numbers, outputs in the call have dtypes only. Fail to refuse the call. */
 typedef struct oar_op_schema {
   uint32_t struct_size;
-  uint32_t version, n_attrs, flags;
+  uint32_t version;         /* from 1; rises with any change */
   oar_str_t name;
-  oar_str_t signature;      /* in the op grammar: "(x: T [..., N], w: T [N]) -> (y: T [..., N])" */
-  const oar_str_t* attr_names;
-  const oar_attr_t* attr_defaults;
-  const uint32_t* attr_since; /* op version that brought each; NULL: all are of version 1 */
-  uint64_t mutates;         /* bit i: input i is overwritten */
-  oar_str_t gradient;       /* name of the op that computes it; empty: not differentiable */
-  OAR_ANY_THREAD oar_status_t (OAR_CALL *infer)(const oar_call_t* call, uint32_t output, int64_t* out_shape); /* NULL: signature */
+  oar_str_t signature;
+  oar_str_t gradient;       /* empty: not differentiable */
+  oar_str_t summary;        /* a sentence for listings; may be empty */
+  OAR_ANY_THREAD oar_status_t (OAR_CALL *infer)(const oar_host_t* host, const oar_call_t* call, uint32_t output,
+                                                uint32_t* out_n_dims, int64_t* out_shape); /* room for 16; NULL: none */
 } oar_op_schema_t;
 
 struct oar_host {
@@ -198,6 +217,7 @@ struct oar_host {
   OAR_MAY_BLOCK oar_status_t (OAR_CALL *kv_get)(const oar_host_t* host, oar_kv_t* kv, oar_str_t key, uint64_t timeout_ns,
                                        void* buffer, size_t capacity, size_t* out_size);
   OAR_ANY_THREAD int (OAR_CALL *cancelled)(const oar_host_t* host); /* poll it in compile and the like */
+  /* A failure's text says what is wrong with the schema, or which plugin registered another of that name. */
   OAR_ANY_THREAD oar_status_t (OAR_CALL *op_register)(const oar_host_t* host, const oar_op_schema_t* schema);
 };
 

@@ -295,6 +295,7 @@ class PluginInfo:
     tables: list[str]
     devices: list[str]
     packs: list[str]
+    ops: list[str]
     warnings: list[str]
     kernel_count: int
     load_ms: float
@@ -333,6 +334,9 @@ class OpInfo:
     name: str
     summary: str
     source: str
+    plugin: str
+    signature: str
+    gradient: str
     version: int
     primitive: bool
     has_gradient: bool

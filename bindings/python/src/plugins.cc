@@ -27,6 +27,7 @@ void bind_plugins(nb::module_& m) {
       .def_ro("tables", &PluginInfo::tables)
       .def_ro("devices", &PluginInfo::devices)
       .def_ro("packs", &PluginInfo::packs)
+      .def_ro("ops", &PluginInfo::ops)
       .def_ro("warnings", &PluginInfo::warnings)
       .def_ro("kernel_count", &PluginInfo::kernel_count)
       .def_ro("load_ms", &PluginInfo::load_ms)

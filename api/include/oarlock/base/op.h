@@ -33,6 +33,8 @@ struct OpCase {
 };
 struct OpInfo {
   std::string name, summary, source, no_gradient;
+  // Of an op that a plugin defined: the plugin, the text it registered and its gradient op with the map. Else empty.
+  std::string plugin, signature, gradient;
   int version = 1;
   bool primitive = false;  // has no decomposition
   bool has_reference = false, has_decomposition = false, has_gradient = false, is_view = false, has_infer = false;

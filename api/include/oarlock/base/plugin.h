@@ -24,6 +24,7 @@ struct PluginInfo {
   std::vector<std::string> tables;   // "device 1", "kernel 1"
   std::vector<std::string> devices;  // names of the devices it brought
   std::vector<std::string> packs;    // names of the devices it brought kernels for
+  std::vector<std::string> ops;      // names of the ops it defined: "acme.swish"
   std::vector<std::string> warnings;
   int kernel_count = 0;
   double load_ms = 0;
