@@ -71,4 +71,4 @@ foreach(name oarlock oarlock-plugin)
   install(FILES ${made}/${name}.pc DESTINATION ${OARLOCK_PKGCONFIG_DIR})
 endforeach()
 
-install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/api/docs/vendor-guide.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -116,7 +116,7 @@ void split_own_ops(cts::Options& o) {
       op_info(op);
       ours.push_back(op);
     }
-  if (ours.empty()) ours.push_back("");  // none of ours, not all of them
+  o.own_only = ours.empty();
   o.ops = std::move(ours);
 }
 
@@ -193,6 +193,7 @@ void add_cts(CLI::App& app, int& out_exit) {
       "Writes a page with the coverage by op and dtype, what failed, what was refused, and the figures of P");
   command->add_flag("--verbose", a->verbose, "Names every skipped test");
   command->add_option("--own", a->options.own)->group("");
+  command->add_flag("--own-only", a->options.own_only)->group("");
   command->add_option("--child", a->child)->group("");
   command->add_option("--from", a->from)->group("");
   command->callback([a, command, &out_exit] {

@@ -23,6 +23,7 @@ struct Options {
   std::vector<std::string> levels;  // "L0", "L1", "L2", "M", "P"; empty: L0, L1, L2, and M if mutate
   std::vector<std::string> ops;     // L2 and M for these only; empty: all
   std::vector<std::string> own;     // L2 for these as well, which the plugin itself defines
+  bool own_only = false;            // L2 for no others
   uint64_t seed = 1;                // same seed, same calls
   int cases = 8;                    // random calls per op and dtype
   bool mutate = false;

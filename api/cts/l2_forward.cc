@@ -9,14 +9,9 @@
 namespace oarlock::cts {
 
 std::vector<std::string> chosen_ops(const Options& options) {
-  if (options.ops.empty()) return op_names();
-  std::vector<std::string> chosen;
-  for (const std::string& op : options.ops)
-    if (!op.empty()) {  // "": none of ours
-      op_info(op);      // throws for a name that is none
-      chosen.push_back(op);
-    }
-  return chosen;
+  if (options.ops.empty()) return options.own_only ? std::vector<std::string>() : op_names();
+  for (const std::string& op : options.ops) op_info(op);  // throws for a name that is none
+  return options.ops;
 }
 
 std::vector<std::pair<std::string, DType>> type_choices(const Schema& schema) {

@@ -56,6 +56,7 @@ Child spawn(const Options& options, const std::string& program, int from) {
   for (const std::string& level : options.levels) words.insert(words.end(), {"--level", level});
   for (const std::string& op : options.ops) words.insert(words.end(), {"--ops", op});
   for (const std::string& op : options.own) words.insert(words.end(), {"--own", op});
+  if (options.own_only) words.push_back("--own-only");
   if (options.mutate) words.push_back("--mutate");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

@@ -22,9 +22,8 @@ struct oar_pack {
   const oar_host_t* host;
 };
 
-static inline oar_status_t oar_kit_pack_open(const oar_host_t* host, const oar_device_ref_t* device, const char* kind,
-                                             const oar_options_t* options, oar_pack_t** out_pack) {
-  if (!oar_kit_str_is(device->info->kind, kind)) return OAR_REFUSED;
+static inline oar_status_t oar_kit_pack_open(const oar_host_t* host, const oar_options_t* options,
+                                             oar_pack_t** out_pack) {
   if (oar_kit_options_check(host, options) != OAR_OK) return OAR_UNSUPPORTED;
   oar_pack_t* pack = (oar_pack_t*)malloc(sizeof(*pack));
   if (pack == NULL) return oar_kit_error(host, OAR_OUT_OF_MEMORY, 0, "no memory for a pack");
@@ -45,7 +44,8 @@ static inline oar_status_t OAR_CALL oar_kit_pack_declarations(oar_pack_t* pack, 
 #define OAR_KIT_PACK_AROUND(kind_text, before_opening)                                                        \
   static oar_status_t OAR_CALL oar_kit_pack_open_here(const oar_host_t* host, const oar_device_ref_t* device, \
                                                       const oar_options_t* options, oar_pack_t** out_pack) {  \
-    before_opening return oar_kit_pack_open(host, device, kind_text, options, out_pack);                      \
+    if (!oar_kit_str_is(device->info->kind, kind_text)) return OAR_REFUSED;                                   \
+    before_opening return oar_kit_pack_open(host, options, out_pack);                                         \
   }                                                                                                           \
   static const oar_pack_table_t oar_kit_pack_table = {                                                        \
       sizeof(oar_pack_table_t), OAR_PACK_VERSION, oar_kit_pack_open_here, oar_kit_pack_close, NULL, NULL};    \

@@ -131,6 +131,38 @@ TEST(KitView, BroadcastIsRightAligned) {
   EXPECT_FALSE(oar_kit_broadcast_strides(1, out + 2, 2, column, nullptr, strides));
 }
 
+TEST(KitMemory, CopiesBoxesOfAnyRank) {
+  // The middle two columns of a 3 x 4 block, turned: out[column][row] = in[row][column + 1].
+  const uint8_t in[12] = {0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23};
+  uint8_t out[6] = {};
+  const int64_t counts[] = {3, 2}, from[] = {4, 1}, to[] = {1, 3};
+  oar_region_t region{};
+  region.struct_size = sizeof(region);
+  region.n_dims = 2;
+  region.dst = out;
+  region.src = const_cast<uint8_t*>(in);
+  region.src_offset = 1;
+  region.size_bytes = 1;
+  region.counts = counts;
+  region.dst_strides = to;
+  region.src_strides = from;
+  const oar_region_t* regions[] = {&region};
+  oar_kit_copy(1, regions);
+  EXPECT_EQ(std::vector<uint8_t>(out, out + 6), (std::vector<uint8_t>{1, 11, 21, 2, 12, 22}));
+  region.size_bytes = 0;
+  region.src = region.dst = nullptr;
+  oar_kit_copy(1, regions);  // nothing to read, so no pointer is touched
+}
+
+TEST(KitMemory, FillsByPatternsOfAPowerOfTwo) {
+  uint8_t bytes[8] = {};
+  oar_span_t span{bytes, 2, 4};
+  EXPECT_TRUE(oar_kit_fill(&span, 0x0201, 2));
+  EXPECT_EQ(std::vector<uint8_t>(bytes, bytes + 8), (std::vector<uint8_t>{0, 0, 1, 2, 1, 2, 0, 0}));
+  for (uint32_t wrong : {0u, 3u, 8u, 16u}) EXPECT_FALSE(oar_kit_fill(&span, ~0ull, wrong)) << wrong;
+  EXPECT_EQ(bytes[2], 1);
+}
+
 TEST(Kit, FindsTheHighestTableInRange) {
   uint32_t one[] = {8, 1}, three[] = {8, 3}, zero[] = {8, 0};
   oar_kit_table_t tables[] = {{7, one}, {7, three}, {8, zero}};

@@ -144,6 +144,19 @@ TEST(OwnOps, WhatNoKernelTakesIsAnErrorThatSaysSo) {
   EXPECT_NE(text.find("toy.lie_gradient gave x a gradient of shape [3, 2], x is [3]"), std::string::npos) << text;
 }
 
+TEST(OwnOps, OnADeviceWithoutTheirKernelsTheyFallBackAsOthersDo) {
+  loaded("own_ops");
+  throw_if(load_plugin(std::string(OARLOCK_TEST_PLUGIN_DIR) + "/sim/liboarlock_sim.so").status());
+  Tensor x = Tensor::of<float>({1, 2}, {2}).to(Device("sim:0"));
+  Tensor y = call("toy.swish", {x});
+  EXPECT_EQ(y.device().name(), "sim:0");
+  EXPECT_NEAR(numbers(y.to(Device()))[0], sigmoid(1), 1e-6);
+  throw_if(set_setting("fallback", "off"));
+  std::string text = error_of([&] { call("toy.swish", {x}); });
+  throw_if(set_setting("fallback", "warn"));
+  EXPECT_NE(text.find("toy.swish on sim:0: no kernel takes this call"), std::string::npos) << text;
+}
+
 TEST(OwnOps, TwoPluginsMayAgreeButNotDisagree) {
   loaded("own_ops");
   PluginInfo same = loaded("same_ops");

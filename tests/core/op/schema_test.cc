@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"acme.w", "(x: T[N]) -> (host y: T[N])", "", "of outputs there is only hidden"},
         Wrong{"acme.w", "(x: T[N]) -> (hidden a: T[N], y: T[N])", "", "hidden outputs come last"},
         Wrong{"acme.w", "(variadic xs: T[N], y: T[N]) -> (z: T[N])", "", "only the last input may be variadic"},
-        Wrong{"acme.w", "(x: T[N) -> (y: T[N])", "", ""},
+        Wrong{"acme.w", "(x: T[N) -> (y: T[N])", "", "']' expected"},
         Wrong{"acme.w", "(x: T[..., ...]) -> (y: T[...])", "", "only one of"},
         Wrong{"acme.w", "(x: T[k]) -> (y: T[k])", "", "neither an attribute"},
         Wrong{"acme.w", "(x: T[N]) -> (y: T[M])", "", "write .infer"},
@@ -190,9 +190,7 @@ TEST(Schema, TheSameAgainIsFineAnotherIsNot) {
   oar_op_schema_t s = schema("acme.twice", "(x: T [*S]) -> (y: T [*S])");
   ASSERT_EQ(refusal(&s), "");
   OpId id = find_op("acme.twice");
-  oar_op_schema_t spaced = schema("acme.twice", "  (x:  T [*S])  ->\n(y: T [*S]) ");
-  EXPECT_NE(refusal(&spaced, other), "") << "a space more between name and dtype is one space";
-  spaced = schema("acme.twice", "(x:   T [*S])\n  -> (y: T [*S])");
+  oar_op_schema_t spaced = schema("acme.twice", "  (x:   T [*S])\n  -> (y: T [*S]) ");
   EXPECT_EQ(refusal(&spaced, other), "");
   EXPECT_EQ(find_op("acme.twice"), id);
   EXPECT_EQ(ops_of(other), std::vector<std::string>{"acme.twice"});
