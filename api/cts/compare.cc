@@ -26,7 +26,8 @@ std::string place(const Shape& shape, int64_t i) {
 double allowed_difference(const HostTensor& want, const HostTensor* scale, const Tolerance& tolerance, int64_t i) {
   if (!is_float(want.dtype) || tolerance.exact) return 0;
   double size = std::fabs(get_number(want.bytes.data(), want.dtype, i));
-  if (scale) size = std::max(size, std::fabs(get_number(scale->bytes.data(), scale->dtype, i)));
+  double terms = scale ? std::fabs(get_number(scale->bytes.data(), scale->dtype, i)) : 0;
+  if (tolerance.finite_operands || std::isfinite(terms)) size = std::max(size, terms);
   return tolerance.ulps * epsilon(want.dtype) * std::sqrt(std::max(tolerance.reads, 1.0)) * size + smallest(want.dtype);
 }
 
@@ -53,15 +54,14 @@ std::optional<std::string> compare(const HostTensor& got, const HostTensor& want
   for (int64_t i = 0; i < n; ++i) {
     double g = get_number(got.bytes.data(), t, i), w = get_number(want.bytes.data(), t, i);
     if (g == w || (std::isnan(g) && std::isnan(w))) continue;
-    double size = std::fabs(w);
-    if (scale) size = std::max(size, std::fabs(get_number(scale->bytes.data(), scale->dtype, i)));
-    double allowed = factor * size + smallest(t);
+    double allowed = allowed_difference(want, scale, tolerance, i);
+    bool open = std::isinf(allowed) && tolerance.finite_operands;
     if (std::isinf(g) != std::isinf(w) && !std::isnan(g) && !std::isnan(w)) {
       double finite = std::isinf(g) ? w : g, infinite = std::isinf(g) ? g : w;
       if (std::signbit(finite) == std::signbit(infinite) && std::fabs(finite) >= largest(t) * (1 - factor)) continue;
-    } else if (t == DType::f16 && std::isnan(g) && std::isinf(w) && std::isinf(size)) {
+    } else if (t == DType::f16 && std::isnan(g) && std::isinf(w) && open) {
       continue;  // terms beyond what halves hold, of both signs
-    } else if (std::isfinite(g) && std::isfinite(w) && (std::fabs(g - w) <= allowed || std::isinf(size))) {
+    } else if (std::isfinite(g) && std::isfinite(w) && (std::fabs(g - w) <= allowed || open)) {
       continue;
     }
     return fmt::format("element {} is {:.9g}, want {:.9g} (off by {:.3g}, allowed {:.3g})", place(want.shape, i), g, w,

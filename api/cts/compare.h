@@ -21,6 +21,9 @@ struct Tolerance {
   double ulps = 4;
   double reads = 1;    // input elements behind one output element
   bool exact = false;  // views
+  // No operand holds an infinity: where the scale is infinite, terms outgrew the dtype, and what they come to is open. Of
+  // infinite operands it isn't.
+  bool finite_operands = true;
 };
 
 // How far element i may be off. scale: null means |want|.

@@ -127,9 +127,12 @@ void add_coverage(const Report& r, std::string& page) {
       "<h2>Coverage: {} ops by dtype</h2>\n<p class=soft>What took the random calls of L2. Point at a "
       "cell for the reason. An empty place: the op has no such dtype.</p>\n<div class=legend>",
       by_op.size());
+  bool core = r.plugin == "host";  // nothing but references and decompositions
   for (const Look& l : kLooks)
-    page += fmt::format("<span><i class=\"c {}\" style=\"font-style:normal\">{}</i>{} ({})</span>", l.style, l.mark,
-                        l.name, counts[l.coverage]);
+    if (!core || l.coverage == Coverage::decomposed || l.coverage == Coverage::failed)
+      page +=
+          fmt::format("<span><i class=\"c {}\" style=\"font-style:normal\">{}</i>{} ({})</span>", l.style, l.mark,
+                      core && l.coverage == Coverage::decomposed ? "computed by the core" : l.name, counts[l.coverage]);
   page += "</div>\n<div class=grid>\n";
   size_t n = 0;
   for (auto& [op, row] : by_op) {
@@ -222,6 +225,7 @@ std::vector<Cell> coverage(const Report& report) {
       auto it = row.numbers.find(name);
       return it == row.numbers.end() ? 0.0 : it->second;
     };
+    if (row.reason == "the op has no such dtype") continue;
     Cell c{op, row.name.substr(equal + 1), Coverage::absent, row.note};
     if (row.outcome == Outcome::failed) c.coverage = Coverage::failed, c.why = row.reason;
     else if (number("kernel") > 0) c.coverage = number("refused") > 0 ? Coverage::partly : Coverage::kernel;

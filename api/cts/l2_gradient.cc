@@ -210,24 +210,31 @@ Draw as_f64(Draw draw) {
 
 }  // namespace
 
-bool check_gradient(Check& check, const Schema& schema, const Draw& draw, const Target& target, Random& random) {
+// Rounded to what the target is to compute in.
+static Draw narrowed(const Schema& schema, Draw draw, DType dtype) {
+  for (size_t k = 0; k < draw.inputs.size(); ++k) {
+    Operand& o = draw.inputs[k];
+    DType to = schema.input_spec(k).wide && info(dtype).bits < 32 ? DType::f32 : dtype;
+    if (!is_float(o.dtype) || o.host || !o.present || info(o.dtype).bits <= info(to).bits) continue;
+    std::vector<uint8_t> bytes(size_t(size_bytes(to, uint64_t(o.count()))));
+    for (int64_t i = 0; i < o.count(); ++i) put_number(bytes.data(), to, i, get_number(o.bytes.data(), o.dtype, i));
+    o.bytes = std::move(bytes);
+    o.dtype = to;
+  }
+  return draw;
+}
+
+bool check_gradient(Check& check, const Schema& schema, const Draw& draw, const Target& target, Random& random,
+                    DType dtype) {
   uint64_t seed = random.bits();
-  if (target.plugin.empty()) {
+  if (target.plugin.empty() && dtype == DType::none) {
     Function f(schema, draw, Device(), seed);
     if (f.wanted() == 0 || f.run().outputs.empty()) return false;
     first_order(check, schema, draw, f, random);
     return true;
   }
-  // f32 through the plugin, f64 on the host: a device need not have f64.
-  Draw narrow = draw;
-  for (Operand& o : narrow.inputs) {
-    if (o.dtype != DType::f64 || o.host || !o.present) continue;
-    std::vector<uint8_t> bytes(size_t(o.count()) * 4);
-    for (int64_t i = 0; i < o.count(); ++i)
-      put_number(bytes.data(), DType::f32, i, get_number(o.bytes.data(), DType::f64, i));
-    o.bytes = std::move(bytes);
-    o.dtype = DType::f32;
-  }
+  if (dtype == DType::none) dtype = DType::f32;  // a device need not have f64
+  Draw narrow = narrowed(schema, draw, dtype);
   Draw wide = as_f64(narrow);
   Function f(schema, narrow, target.device, seed), reference(schema, wide, Device(), seed);
   if (f.wanted() == 0) return false;
@@ -236,16 +243,18 @@ bool check_gradient(Check& check, const Schema& schema, const Draw& draw, const 
   auto got = f.gradient();
   check.need(got.size() == want.size(), "{}: {} gradients on {}, {} on the host", draw.to_string(schema), got.size(),
              target.device.name(), want.size());
-  double largest = 0, n = 0;
+  double largest = 0, n = 0, end = cts::largest(dtype);
   for (const Numbers& w : want)
     for (double x : w)
-      if (std::isfinite(x)) largest = std::max(largest, std::fabs(x)), ++n;
+      if (std::fabs(x) <= end) largest = std::max(largest, std::fabs(x)), ++n;
+  // Each step of a rule rounds; of halves that are fewer digits than the margin of f32 would leave.
+  double margin = dtype == DType::f32 ? 16 : dtype == DType::f64 ? 64 : 2;
   double allowed =
-      16 * schema.info.tolerance_ulps * epsilon(DType::f32) * std::sqrt(std::max(n, 1.0)) * std::max(largest, 1.0);
+      margin * schema.info.tolerance_ulps * epsilon(dtype) * std::sqrt(std::max(n, 1.0)) * std::max(largest, 1.0);
   for (size_t k = 0; k < want.size(); ++k)
     for (size_t i = 0; i < want[k].size(); ++i) {
       double w = want[k][i], g = got[k][i];
-      if (!std::isfinite(w)) continue;
+      if (!std::isfinite(w) || (std::fabs(w) > end && std::isinf(g) && std::signbit(g) == std::signbit(w))) continue;
       if (!check.expect(std::fabs(g - w) <= allowed, "{}: the gradient of {} on {} is {:.9g} at {}, on the host {:.9g}",
                         draw.to_string(schema), f.name(k), target.device.name(), g, i, w))
         return true;
@@ -314,6 +323,18 @@ void level2_gradient(const Options& options, const std::string& op, std::vector<
       [](Check& check, const Schema& schema, const Draw& draw, const Target& target, Random& random) {
         return check_gradient(check, schema, draw, target, random);
       });
+  Schema schema(op_info(op));
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    if (dtype == DType::f32 && options.plugin != "host") continue;  // that is the one before, on a plugin
+    bool takes = !schema.type_names.empty() && schema.info.no_gradient.empty();
+    for (const std::string& variable : schema.type_names)
+      takes &= !(schema.types_of(variable) & set_of(DType::f64)) || (schema.types_of(variable) & set_of(dtype));
+    if (!takes) continue;
+    add(fmt::format("gradient of {}", to_string(dtype)), 2,
+        [dtype](Check& check, const Schema& schema, const Draw& draw, const Target& target, Random& random) {
+          return check_gradient(check, schema, draw, target, random, dtype);
+        });
+  }
   if (options.plugin == "host")
     add("second order", 1, [](Check& check, const Schema& schema, const Draw& draw, const Target&, Random& random) {
       Function f(schema, draw, Device(), random.bits());

@@ -31,8 +31,10 @@ struct Ran {
 Ran check_call(Check& check, const Schema& schema, const Draw& draw, const Target& target, Random& random);
 // True if this target has something of its own to say about the op; otherwise out_why is the reason to skip.
 bool concerns(const Target& target, const Schema& schema, std::string& out_why);
-// The gradient of a drawn call against finite differences or, on a plugin, against the host. False: nothing to compare.
-bool check_gradient(Check& check, const Schema& schema, const Draw& draw, const Target& target, Random& random);
+// The gradient of a drawn call in `dtype` on the target against that in f64 on the host; on the host in f64, against finite
+// differences. False: nothing to compare.
+bool check_gradient(Check& check, const Schema& schema, const Draw& draw, const Target& target, Random& random,
+                    DType dtype = DType::none);
 // Against finite differences on the target itself, in f64 or, less sharply, in f32.
 bool check_by_differences(Check& check, const Schema& schema, const Draw& draw, const Target& target, Random& random,
                           bool in_f64);

@@ -389,6 +389,9 @@ Oracle oracle_of(const Schema& schema, const Draw& draw) {
   }
   oracle.tolerance.ulps = schema.info.tolerance_ulps;
   oracle.tolerance.exact = schema.info.is_view;
+  for (const Operand& o : draw.inputs)
+    for (int64_t i = 0; o.present && is_float(o.dtype) && i < o.count(); ++i)
+      oracle.tolerance.finite_operands &= !std::isinf(get_number(o.bytes.data(), o.dtype, i));
   oracle.tolerance.reads = elements_read(schema, draw, oracle.want);
   bool floats = std::any_of(draw.inputs.begin(), draw.inputs.end(),
                             [](const Operand& o) { return is_float(o.dtype) && o.dtype != DType::f64; });

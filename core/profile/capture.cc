@@ -72,13 +72,20 @@ void write(const Record& r) {
   static std::mutex* lock = new std::mutex;
   static int file = -1;
   static bool failed = false;
+  static auto* path = new std::string;
   std::lock_guard hold(*lock);
-  if (failed) return;
+  if (std::string now = setting::capture(); now != *path) {
+    if (file >= 0) ::close(file);
+    *path = std::move(now);
+    file = -1;
+    failed = false;
+  }
+  if (failed || path->empty()) return;
   auto give_up = [&] {
     failed = true;
-    log(OAR_LOG_ERROR, "capture: \"" + setting::capture() + "\" can't be written: " + std::strerror(errno) + ".");
+    log(OAR_LOG_ERROR, "capture: \"" + *path + "\" can't be written: " + std::strerror(errno) + ".");
   };
-  if (file < 0) file = ::open(setting::capture().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (file < 0) file = ::open(path->c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (file < 0) return give_up();
   std::string head = "{\"op\":\"" + trace::escaped(r.op) + "\",\"version\":" + std::to_string(r.version) +
                      ",\"plugin\":\"" + trace::escaped(r.plugin) + "\",\"path\":\"" + trace::escaped(r.path) +

@@ -61,4 +61,17 @@ exported=$(nm -D --defined-only mine/libmine.so | awk '{print $3}')
 env -u LD_LIBRARY_PATH "$prefix/bin/oarlock" probe "$PWD/mine/libmine.so"
 OARLOCK_BACKENDS=$PWD/mine env -u LD_LIBRARY_PATH "$prefix/bin/oarlock" doctor
 
+echo "-- a call that bisect found, pkg-config oarlock"
+gcc -std=c11 -Wall -Wextra -Werror -o planted "$source/tests/cts/planted.c" $(pkg-config --cflags --libs oarlock)
+wrong=$build/tests/abi/wrong_tail/libwrong_tail.so
+code=0
+"$prefix/bin/oarlock" bisect ./planted "$wrong" --out case.c || code=$?
+[ $code = 1 ] || fail "bisect ended with $code on a plugin with a planted fault"
+gcc -std=c11 -Wall -Wextra -Werror -o case case.c $(pkg-config --cflags --libs oarlock) -lm
+code=0
+./case || code=$?
+[ $code = 1 ] || fail "the case ended with $code on the plugin with the fault"
+./case "$build/tests/abi/mended_tail/libmended_tail.so" || fail "the case fails on the mended plugin"
+./case none || fail "the case fails without a plugin"
+
 echo "install: all of C, C++ and plugin built and ran from $prefix"
