@@ -78,6 +78,7 @@ code { font: 13px/1.45 ui-monospace, "DejaVu Sans Mono", monospace; }
 @media (max-width: 900px) { .grid { columns: 1; } }
 @media (max-width: 560px) { body { padding: 16px 12px 40px; font-size: 14px; } h1 { font-size: 22px; }
   .c { width: 17px; height: 17px; line-height: 17px; font-size: 10px; border-radius: 3px; }
+  td.n, th.n { white-space: normal; overflow-wrap: normal; }
   .grid table { font-size: 11px; } .grid th.t { font-size: 8px; } .grid td.o, .grid th.o { width: 30%; }
   th, td { padding-right: 6px; } }
 )css";
