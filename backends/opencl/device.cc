@@ -71,7 +71,8 @@ void add(const oar_host_t* host, cl_platform_id platform, cl_device_id id, List*
   d.driver = platform_text(platform, CL_PLATFORM_NAME) + "\n" + platform_text(platform, CL_PLATFORM_VERSION) + "\n" +
              d.name + "\n" + version + "\n" + device_text(id, CL_DRIVER_VERSION);
   d.is_cpu = (device_value<cl_device_type>(id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
-  d.has_f64 = extensions.find(" cl_khr_fp64 ") != std::string::npos;
+  const char* f64 = std::getenv("OARLOCK_OPENCL_F64");
+  d.has_f64 = extensions.find(" cl_khr_fp64 ") != std::string::npos && (f64 == nullptr || std::string(f64) != "off");
   d.units = device_value<cl_uint>(id, CL_DEVICE_MAX_COMPUTE_UNITS);
   d.memory_bytes = device_value<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_SIZE);
   d.largest_bytes = device_value<cl_ulong>(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
@@ -156,19 +157,31 @@ oar_status_t device_open(const oar_host_t* host, uint32_t index, const oar_optio
         number(setting(options, "memory_bytes", "OARLOCK_OPENCL_MEMORY"), "memory_bytes", listed->memory_bytes);
     device->special_elements = static_cast<int64_t>(
         number(setting(options, "special_elements", "OARLOCK_OPENCL_SPECIAL_ELEMENTS"), "special_elements", 16384));
+    device->special_work = static_cast<int64_t>(
+        number(setting(options, "special_work", "OARLOCK_OPENCL_SPECIAL_WORK"), "special_work", 32768));
+    const std::string shape = setting(options, "shape", "OARLOCK_OPENCL_SHAPE");
+    if (!shape.empty() && shape != "cpu" && shape != "gpu")
+      throw kit::Error(OAR_INVALID_ARGUMENT, "opencl: option shape: '" + shape + "' is neither cpu nor gpu");
+    device->cpu_shaped = shape.empty() ? listed->is_cpu : shape == "cpu";
+    device->has_f64 = listed->has_f64;
     std::string folder = setting(options, "cache", "OARLOCK_OPENCL_CACHE");
     cl_int code = CL_SUCCESS;
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                                 reinterpret_cast<cl_context_properties>(listed->platform), 0};
     device->context = cl().CreateContext(properties, 1, &listed->id, nullptr, nullptr, &code);
     check(code, "clCreateContext");
-    device->programs = std::make_unique<Programs>(host, device->context, listed->id, listed->driver, listed->has_f64,
-                                                  folder.empty() ? default_cache_folder() : folder);
+    device->programs =
+        std::make_unique<Programs>(host, device->context, listed->id, listed->driver, device->has_f64,
+                                   folder.empty() ? default_cache_folder() : folder,
+                                   setting(options, "compiler_options", "OARLOCK_OPENCL_COMPILER_OPTIONS"));
+    if (const std::string guard = setting(options, "guard", "OARLOCK_OPENCL_GUARD"); !guard.empty() && guard != "0")
+      device->guard = std::make_unique<Guard>(device->context, listed->id);
     *out_device = device.release();
   });
 }
 
 void device_close(oar_device_t* device) {
+  device->guard.reset();
   device->programs.reset();
   cl().ReleaseContext(device->context);
   delete device;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,24 @@ struct Listed {
 struct Buffer {
   cl_mem memory;
   uint64_t size_bytes;
+};
+
+// With the option `guard`: bytes behind every buffer that nobody may write, looked at whenever the host has waited.
+class Guard {
+ public:
+  Guard(cl_context context, cl_device_id device);
+  ~Guard();
+  static constexpr uint64_t kBytes = 256;
+  void add(Buffer* buffer);
+  void remove(Buffer* buffer);
+  // Throws kit::Error for the first buffer whose guard was written, after mending all of them.
+  void look();
+
+ private:
+  void mark(const Buffer& buffer);
+  cl_command_queue queue_ = nullptr;
+  std::mutex lock_;
+  std::set<Buffer*> live_;
 };
 
 // A word of the device that kernels write when an operand is wrong (an index out of range), one for each stream. It
@@ -70,8 +89,12 @@ struct oar_device {
   cl_context context;
   uint64_t limit_bytes;  // of all memory together
   std::atomic<uint64_t> used_bytes{0};
+  bool cpu_shaped;  // kernels of wide vectors and large blocks; else of work groups and local memory
+  bool has_f64;
   int64_t special_elements;  // from so many on an elementwise kernel of its own is compiled
+  int64_t special_work;      // from so many multiply-adds on products and convolutions pack their operands
   std::unique_ptr<oarlock::opencl::Programs> programs;
+  std::unique_ptr<oarlock::opencl::Guard> guard;  // null: none
 };
 
 struct oar_stream {

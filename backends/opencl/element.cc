@@ -11,6 +11,7 @@ struct Element {
   const char* file;  // of floats
   int real, integer;
   bool binary;
+  bool by_tanh = false;  // attribute 0 may ask for tanh: the next number
 };
 
 oar_status_t run_element(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_frame_t* frame) {
@@ -27,20 +28,21 @@ oar_status_t run_element(oar_pack_t* pack, const oar_kernel_decl_t* decl, const 
       else launch.memory(frame->stream->fault->memory);
       return launch.items(g.n);
     }
+    const int op = e.by_tanh && kit::attr_string(*frame->call, 0) == "tanh" ? e.real + 1 : e.real;
     std::string options;
     const bool f32 = a.dtype == OAR_DTYPE_F32 && b.dtype == OAR_DTYPE_F32;
     if (f32 && g.n >= pack->device->special_elements) {
       bool dense = g.rank <= 1;
       for (int k = 0; k < 3 && g.rank == 1; ++k) dense = dense && g.stride[k][0] == 1;
-      options = "-D REAL=float -D OP=" + std::to_string(e.real) +
-                " -D A=12 -D B=12 -D OUT=" + std::to_string(out.dtype) + (dense ? " -D DENSE" : "");
+      options = "-D REAL=float -D OP=" + std::to_string(op) + " -D A=12 -D B=12 -D OUT=" + std::to_string(out.dtype) +
+                (dense ? " -D DENSE" : "");
     }
     Launch(frame->stream, e.file, options, e.file)
         .view(&a)
         .view(&b)
         .view(&out)
         .value(g)
-        .value<cl_int>(e.real)
+        .value<cl_int>(op)
         .value(dtypes)
         .items(g.n);
   });
@@ -77,6 +79,8 @@ constexpr uint64_t kCompareMask[] = {kNumeric, kNumeric, kBool};
 constexpr uint64_t kEqualMask[] = {kAll, kAll, kBool};
 constexpr int kSpecial[] = {0, 1, 2, 3};
 
+static constexpr Element kElement_gelu = {"function", 30, 0, false, true};
+static constexpr Element kElement_gelu_gradient = {"function", 2, 0, true, true};
 #define ELEMENT(name, file, real, integer, binary, masks)                   \
   static constexpr Element kElement_##name = {file, real, integer, binary}; \
   static constexpr oar_kernel_decl_t kDecl_##name = declare(#name, masks, run_element, &kElement_##name, check_walk)
@@ -123,52 +127,55 @@ ELEMENT(bitwise_xor, "", 0, 18, true, kBitsMask);
 ELEMENT(bitwise_left_shift, "", 0, 19, true, kBitsMask);
 ELEMENT(bitwise_right_shift, "", 0, 30, true, kBitsMask);
 
-const oar_kernel_decl_t kDecls[] = {kDecl_add,
-                                    kDecl_subtract,
-                                    kDecl_multiply,
-                                    kDecl_divide,
-                                    kDecl_maximum,
-                                    kDecl_minimum,
-                                    kDecl_floor_divide,
-                                    kDecl_remainder,
-                                    kDecl_equal,
-                                    kDecl_less,
-                                    kDecl_not_equal,
-                                    kDecl_greater,
-                                    kDecl_greater_equal,
-                                    kDecl_less_equal,
-                                    kDecl_relu_gradient,
-                                    kDecl_abs,
-                                    kDecl_floor,
-                                    kDecl_round,
-                                    kDecl_sign,
-                                    kDecl_sqrt,
-                                    kDecl_negative,
-                                    kDecl_relu,
-                                    kDecl_square,
-                                    kDecl_reciprocal,
-                                    kDecl_rsqrt,
-                                    kDecl_power,
-                                    kDecl_atan2,
-                                    kDecl_exp,
-                                    kDecl_log,
-                                    kDecl_tanh,
-                                    kDecl_erf,
-                                    kDecl_sin,
-                                    kDecl_cos,
-                                    kDecl_expm1,
-                                    kDecl_log1p,
-                                    kDecl_sigmoid,
-                                    kDecl_silu,
-                                    kDecl_bitwise_and,
-                                    kDecl_bitwise_or,
-                                    kDecl_bitwise_xor,
-                                    kDecl_bitwise_left_shift,
-                                    kDecl_bitwise_right_shift,
-                                    declare("lgamma", kFloatsMask, run_special, &kSpecial[0], check_walk),
-                                    declare("digamma", kShortFloatsMask, run_special, &kSpecial[1], check_walk),
-                                    declare("polygamma", kFloatsMask, run_special, &kSpecial[2], check_walk),
-                                    declare("erf_inverse", kFloatsMask, run_special, &kSpecial[3], check_walk)};
+const oar_kernel_decl_t kDecls[] = {
+    kDecl_add,
+    kDecl_subtract,
+    kDecl_multiply,
+    kDecl_divide,
+    kDecl_maximum,
+    kDecl_minimum,
+    kDecl_floor_divide,
+    kDecl_remainder,
+    kDecl_equal,
+    kDecl_less,
+    kDecl_not_equal,
+    kDecl_greater,
+    kDecl_greater_equal,
+    kDecl_less_equal,
+    kDecl_relu_gradient,
+    kDecl_abs,
+    kDecl_floor,
+    kDecl_round,
+    kDecl_sign,
+    kDecl_sqrt,
+    kDecl_negative,
+    kDecl_relu,
+    kDecl_square,
+    kDecl_reciprocal,
+    kDecl_rsqrt,
+    kDecl_power,
+    kDecl_atan2,
+    kDecl_exp,
+    kDecl_log,
+    kDecl_tanh,
+    kDecl_erf,
+    kDecl_sin,
+    kDecl_cos,
+    kDecl_expm1,
+    kDecl_log1p,
+    kDecl_sigmoid,
+    kDecl_silu,
+    kDecl_bitwise_and,
+    kDecl_bitwise_or,
+    kDecl_bitwise_xor,
+    kDecl_bitwise_left_shift,
+    kDecl_bitwise_right_shift,
+    declare("gelu", kFloatsMask, run_element, &kElement_gelu, check_walk),
+    declare("gelu_gradient", kFloatsMask, run_element, &kElement_gelu_gradient, check_walk),
+    declare("lgamma", kFloatsMask, run_special, &kSpecial[0], check_walk),
+    declare("digamma", kShortFloatsMask, run_special, &kSpecial[1], check_walk),
+    declare("polygamma", kFloatsMask, run_special, &kSpecial[2], check_walk),
+    declare("erf_inverse", kFloatsMask, run_special, &kSpecial[3], check_walk)};
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pack.h"
+#include "sort.h"
 
 namespace oarlock::opencl {
 namespace {
@@ -90,7 +91,7 @@ oar_status_t run_take_along_axis(oar_pack_t* pack, const oar_kernel_decl_t*, con
 struct Along {
   int64_t n, x_n, step_index, step_updates;
   int32_t axis, rank;
-  int64_t limit[kMaxAxes];
+  int64_t limit[kMaxAxes], lane[kMaxAxes];
 };
 
 int how_of(std::string_view reduction) {
@@ -101,55 +102,120 @@ int how_of(std::string_view reduction) {
                                    : 0;
 }
 
-void put_along(const oar_frame_t* frame, const Geometry& g, const Along& along, int how, FaultOp op) {
-  const oar_view_t &x = *frame->inputs[0], &index = *frame->inputs[1];
-  Launch(frame->stream, "index", "", "put_along")
-      .view(&x)
-      .view(&index)
-      .view(frame->inputs[2])
-      .view(frame->outputs[0])
-      .value(g)
-      .value(along)
-      .value<cl_int>(static_cast<cl_int>(x.dtype))
-      .value<cl_int>(static_cast<cl_int>(index.dtype))
-      .value<cl_int>(how)
-      .fault()
-      .value<cl_int>(op)
-      .items(g.n);
+// Longer indices are sorted first, so that each element of the result finds its updates; shorter ones it looks through.
+struct Scatter : Prepared {
+  bool sorted;
+  int64_t lanes, n;
+  Scatter(oar_pack_t* p, int64_t lanes_, int64_t n_) : Prepared(p), sorted(n_ > kSortRun), lanes(lanes_), n(n_) {}
+  uint64_t order_at() const { return (static_cast<uint64_t>(lanes * n) * 8 + 63) / 64 * 64; }
+  uint64_t workspace() const { return sorted ? order_at() + order_bytes(lanes, n) : 0; }
+  // After the keys are written; where the order begins.
+  uint64_t sort(const oar_frame_t& f) const {
+    Geometry g;
+    g.n = lanes;
+    g.rank = 1;
+    g.shape[0] = lanes;
+    g.stride[1][0] = n;
+    return order_at() + sort_order(f.stream, f.workspace, g, {lanes, n, 1, OAR_DTYPE_I64, 0}, f.workspace, order_at());
+  }
+};
+
+// put_along_axis, and scatter_add: that is put_along_axis of a matrix, x [V, R], index [J, 1 repeated], updates [J, R],
+// along axis 0.
+struct PutAlong final : Scatter {
+  int64_t axis;  // -1: scatter_add
+  int how;
+  PutAlong(oar_pack_t* p, int64_t lanes_, int64_t n_, int64_t axis_, int how_)
+      : Scatter(p, lanes_, n_), axis(axis_), how(how_) {}
+
+  void launch(const oar_frame_t& f) const override {
+    const oar_view_t &x = *f.inputs[0], &index = *f.inputs[1], &updates = *f.inputs[2], &out = *f.outputs[0];
+    Along along = {};
+    Geometry g, keys;
+    keys.n = 1;
+    if (axis < 0) {
+      const int64_t rows = x.shape[0], row = rows == 0 ? 0 : count_of(x) / rows;
+      if (rows == 0) return;
+      const int64_t shape[] = {rows, row}, dense[] = {row, 1}, along_index[] = {1, 0};
+      make_geometry(2, shape, {{2, shape, dense}, {2, shape, along_index}, {2, shape, dense}, {2, shape, dense}}, false,
+                    &g);
+      along = {n, rows, 1, row, 0, 2, {n, row}, {}};
+    } else {
+      const auto rank = static_cast<uint32_t>(x.n_dims);
+      along.n = n;
+      along.x_n = x.shape[axis];
+      along.step_index = index.strides[axis];
+      along.step_updates = updates.strides[axis];
+      along.axis = static_cast<int32_t>(axis);
+      along.rank = x.n_dims;
+      std::copy_n(index.shape, rank, along.limit);
+      for (int64_t d = x.n_dims - 1, step = 1; d >= 0; --d) {
+        if (d == axis) continue;
+        along.lane[d] = step;
+        step *= index.shape[d];
+      }
+      const Axes as_x = {rank, x.shape, index.strides}, updates_as_x = {rank, x.shape, updates.strides};
+      g = walk_of(x, {axes_of(x), as_x, axes_of(out), updates_as_x}, false);
+      keys = lanes_of({&index, &index, &index, &index}, axis);
+    }
+    const FaultOp op = axis < 0 ? kFaultScatterAdd : kFaultPutAlongAxis;
+    const auto index_dtype = static_cast<cl_int>(index.dtype);
+    uint64_t order = 0;
+    if (sorted) {
+      Launch(f.stream, "index", "", "place_keys")
+          .view(&index)
+          .span(f.workspace)
+          .value(keys)
+          .value<cl_long>(n)
+          .value<cl_long>(along.step_index)
+          .value<cl_long>(along.x_n)
+          .value(index_dtype)
+          .fault()
+          .value<cl_int>(op)
+          .items(keys.n * n);
+      order = sort(f);
+    }
+    Launch(f.stream, "index", "", "put_along")
+        .view(&x)
+        .view(&index)
+        .view(&updates)
+        .view(&out)
+        .span(f.workspace)
+        .span(f.workspace, order)
+        .value(g)
+        .value(along)
+        .value<cl_int>(static_cast<cl_int>(x.dtype))
+        .value(index_dtype)
+        .value<cl_int>(how)
+        .value<cl_int>(sorted)
+        .fault()
+        .value<cl_int>(op)
+        .items(g.n);
+  }
+};
+
+template <class State>
+void finish_scatter(oar_prepared_t* out_prepared, std::unique_ptr<State> state) {
+  const uint64_t bytes = state->workspace();
+  finish(out_prepared, std::move(state), bytes);
 }
 
-oar_status_t run_put_along_axis(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_frame_t* frame) {
-  return kit::guard(pack->host, [&] {
-    const oar_view_t &x = *frame->inputs[0], &index = *frame->inputs[1], &updates = *frame->inputs[2],
-                     &out = *frame->outputs[0];
-    const auto rank = static_cast<uint32_t>(x.n_dims);
-    const int64_t axis = axis_of(*frame->call, rank);
-    Along along = {index.shape[axis],
-                   x.shape[axis],
-                   index.strides[axis],
-                   updates.strides[axis],
-                   static_cast<int32_t>(axis),
-                   x.n_dims,
-                   {}};
-    std::copy_n(index.shape, rank, along.limit);
-    const Axes as_x = {rank, x.shape, index.strides}, updates_as_x = {rank, x.shape, updates.strides};
-    Geometry g = walk_of(x, {axes_of(x), as_x, axes_of(out), updates_as_x}, false);
-    put_along(frame, g, along, how_of(kit::attr_string(*frame->call, 1)), kFaultPutAlongAxis);
+oar_status_t prepare_put_along_axis(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_call_t* call,
+                                    oar_prepared_t* out_prepared) {
+  return kit::guard(pack->host, out_prepared->verdict, [&] {
+    const oar_value_t& index = *call->inputs[1];
+    const int64_t axis = axis_of(*call, index.n_dims), n = index.shape[axis];
+    const int64_t lanes = n > 0 ? oar_kit_count(index.n_dims, index.shape) / n : 0;
+    finish_scatter(out_prepared, std::make_unique<PutAlong>(pack, lanes, n, axis, how_of(kit::attr_string(*call, 1))));
   });
 }
 
-// scatter_add is put_along_axis of a matrix: x [V, R], index [J, 1 repeated], updates [J, R], along axis 0.
-oar_status_t run_scatter_add(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_frame_t* frame) {
-  return kit::guard(pack->host, [&] {
-    const oar_view_t &x = *frame->inputs[0], &index = *frame->inputs[1];
-    const int64_t rows = x.shape[0], row = rows == 0 ? 0 : count_of(x) / rows, n = count_of(index);
-    if (rows == 0) return;
-    const int64_t shape[] = {rows, row}, dense[] = {row, 1}, along_index[] = {1, 0};
-    Geometry g;
-    make_geometry(2, shape, {{2, shape, dense}, {2, shape, along_index}, {2, shape, dense}, {2, shape, dense}}, false,
-                  &g);
-    const Along along = {n, rows, 1, row, 0, 2, {n, row}};
-    put_along(frame, g, along, 1, kFaultScatterAdd);
+oar_status_t prepare_scatter_add(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_call_t* call,
+                                 oar_prepared_t* out_prepared) {
+  return kit::guard(pack->host, out_prepared->verdict, [&] {
+    const oar_value_t& index = *call->inputs[1];
+    const int64_t n = oar_kit_count(index.n_dims, index.shape);
+    finish_scatter(out_prepared, std::make_unique<PutAlong>(pack, 1, n, -1, 1));
   });
 }
 
@@ -189,23 +255,50 @@ oar_status_t run_gather_nd(oar_pack_t* pack, const oar_kernel_decl_t*, const oar
   });
 }
 
-oar_status_t run_scatter_nd(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_frame_t* frame) {
-  return kit::guard(pack->host, [&] {
-    const oar_view_t &x = *frame->inputs[0], &index = *frame->inputs[1];
+struct ScatterNd final : Scatter {
+  int how;
+  ScatterNd(oar_pack_t* p, int64_t n_, int h) : Scatter(p, 1, n_), how(h) {}
+  void launch(const oar_frame_t& f) const override {
+    const oar_view_t &x = *f.inputs[0], &index = *f.inputs[1];
     const Places p = places_of(x, index);
-    Launch(frame->stream, "index", "", "scatter_places")
+    const auto index_dtype = static_cast<cl_int>(index.dtype);
+    uint64_t order = 0;
+    if (sorted) {
+      Launch(f.stream, "index", "", "row_keys")
+          .view(&index)
+          .span(f.workspace)
+          .value(p)
+          .value(index_dtype)
+          .fault()
+          .value<cl_int>(kFaultScatterNd)
+          .items(n);
+      order = sort(f);
+    }
+    Launch(f.stream, "index", "", "scatter_places")
         .view(&x)
         .view(&index)
-        .view(frame->inputs[2])
-        .view(frame->outputs[0])
+        .view(f.inputs[2])
+        .view(f.outputs[0])
+        .span(f.workspace)
+        .span(f.workspace, order)
         .value(p)
         .value<cl_long>(count_of(x))
         .value<cl_int>(static_cast<cl_int>(x.dtype))
-        .value<cl_int>(static_cast<cl_int>(index.dtype))
-        .value<cl_int>(how_of(kit::attr_string(*frame->call, 0)))
+        .value(index_dtype)
+        .value<cl_int>(how)
+        .value<cl_int>(sorted)
         .fault()
         .value<cl_int>(kFaultScatterNd)
         .items(count_of(x));
+  }
+};
+
+oar_status_t prepare_scatter_nd(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_call_t* call,
+                                oar_prepared_t* out_prepared) {
+  return kit::guard(pack->host, out_prepared->verdict, [&] {
+    const oar_value_t& index = *call->inputs[1];
+    const int64_t n = oar_kit_count(index.n_dims - 1, index.shape);
+    finish_scatter(out_prepared, std::make_unique<ScatterNd>(pack, n, how_of(kit::attr_string(*call, 0))));
   });
 }
 
@@ -220,12 +313,13 @@ constexpr uint64_t kGatherMask[] = {kWhole, kInts, kWhole};
 constexpr uint64_t kPutMask[] = {kAll, kInts, kAll};
 constexpr uint64_t kAddMask[] = {kNumeric, kInts, kNumeric};
 
-const oar_kernel_decl_t kDecls[] = {declare("gather", kGatherMask, run_gather, nullptr, check_gather),
-                                    declare("take_along_axis", kGatherMask, run_take_along_axis, nullptr, check_rank),
-                                    declare("put_along_axis", kPutMask, run_put_along_axis, nullptr, check_rank),
-                                    declare("scatter_add", kAddMask, run_scatter_add, nullptr, check_dense),
-                                    declare("gather_nd", kGatherMask, run_gather_nd, nullptr, check_places),
-                                    declare("scatter_nd", kPutMask, run_scatter_nd, nullptr, check_places)};
+const oar_kernel_decl_t kDecls[] = {
+    declare("gather", kGatherMask, run_gather, nullptr, check_gather),
+    declare("take_along_axis", kGatherMask, run_take_along_axis, nullptr, check_rank),
+    declare_prepared("put_along_axis", kPutMask, prepare_put_along_axis, nullptr, check_rank),
+    declare_prepared("scatter_add", kAddMask, prepare_scatter_add, nullptr, check_dense),
+    declare("gather_nd", kGatherMask, run_gather_nd, nullptr, check_places),
+    declare_prepared("scatter_nd", kPutMask, prepare_scatter_nd, nullptr, check_places)};
 
 }  // namespace
 

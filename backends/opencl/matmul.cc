@@ -6,11 +6,6 @@ namespace {
 
 constexpr int64_t kRows = 8, kColumns = 32, kTile = 16;  // as in kernels/matmul.cl
 
-struct State {
-  oar_pack_t* pack;
-  bool wide, tiled;
-};
-
 // The axes before the matrix.
 Axes batch_of(const Axes& a) { return {a.rank - 2, a.shape, a.strides}; }
 
@@ -27,98 +22,76 @@ oar_status_t check_matmul(oar_pack_t* pack, const oar_kernel_decl_t* decl, const
                         kMaxAxes);
 }
 
+struct Product final : Prepared {
+  Geometry g;
+  int64_t m, n, k, a[2], b[2], out[2];  // rows, columns, what is summed; strides of rows and columns
+  bool wide = false, tiled = false;
+  explicit Product(oar_pack_t* p) : Prepared(p) {}
+  int64_t panels() const { return (n + kColumns - 1) / kColumns; }
+
+  // The arguments that all products share; b of a packed one goes without strides.
+  Launch& sizes(Launch& launch) const {
+    launch.value(g).value<cl_long>(m).value<cl_long>(n).value<cl_long>(k).value<cl_long>(a[0]).value<cl_long>(a[1]);
+    if (!wide) launch.value<cl_long>(b[0]).value<cl_long>(b[1]);
+    return launch.value<cl_long>(out[0]);
+  }
+  void launch(const oar_frame_t& frame) const override {
+    const oar_view_t &x = *frame.inputs[0], &y = *frame.inputs[1], &to = *frame.outputs[0];
+    const auto dtype = static_cast<cl_int>(x.dtype);
+    if (g.n == 0 || m == 0 || n == 0) return;
+    const auto batch = static_cast<size_t>(g.n);
+    if (wide) {
+      Launch(frame.stream, "matmul", "", "pack")
+          .view(&y)
+          .span(frame.workspace)
+          .value(g)
+          .value<cl_long>(n)
+          .value<cl_long>(k)
+          .value<cl_long>(b[0])
+          .value<cl_long>(b[1])
+          .value(dtype)
+          .items(g.n * panels() * k * kColumns);
+      Launch product(frame.stream, "matmul", "", "product_wide");
+      sizes(product.view(&x).span(frame.workspace).view(&to))
+          .groups({static_cast<size_t>(panels()), static_cast<size_t>((m + kRows - 1) / kRows), batch}, {1, 1, 1});
+      return;
+    }
+    Launch product(frame.stream, "matmul", "", tiled ? "product_tiled" : "product");
+    sizes(product.view(&x).view(&y).view(&to));
+    if (tiled) {
+      const auto up = [](int64_t size) { return static_cast<size_t>((size + kTile - 1) / kTile * kTile); };
+      return product.groups({up(n), up(m), batch}, {static_cast<size_t>(kTile), static_cast<size_t>(kTile), 1});
+    }
+    product.value<cl_long>(out[1]).value(dtype).items(g.n * m * n);
+  }
+};
+
 oar_status_t prepare_matmul(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_call_t* call,
                             oar_prepared_t* out_prepared) {
   return kit::guard(pack->host, out_prepared->verdict, [&] {
-    const oar_value_t &a = *call->inputs[0], &out = *call->outputs[0];
-    const int64_t m = out.shape[out.n_dims - 2], n = out.shape[out.n_dims - 1], k = a.shape[a.n_dims - 1];
-    const int64_t batch = oar_kit_count(out.n_dims - 2, out.shape);
-    const bool f32 = a.dtype == OAR_DTYPE_F32 && k > 0 && batch > 0;
-    const bool large = f32 && m >= kRows && m * n * k >= 32768;
-    const bool cpu = pack->device->listed->is_cpu;
-    auto state = std::make_unique<State>(State{pack, large && cpu, large && !cpu});
-    if (state->wide) {
-      out_prepared->workspace_bytes =
-          static_cast<uint64_t>(batch * ((n + kColumns - 1) / kColumns) * kColumns * k) * sizeof(float);
-      out_prepared->workspace_alignment = 64;
+    const oar_value_t &a = *call->inputs[0], &b = *call->inputs[1], &out = *call->outputs[0];
+    auto p = std::make_unique<Product>(pack);
+    std::vector<int64_t> dense(out.n_dims);
+    oar_kit_strides(out.n_dims, out.shape, dense.data());
+    if (!batches(axes_of(a), axes_of(b), {out.n_dims, out.shape, dense.data()}, &p->g))
+      throw kit::Refusal(OAR_REASON_LAYOUT, 0, "its batches lie in too many stretches of axes");
+    p->m = out.shape[out.n_dims - 2], p->n = out.shape[out.n_dims - 1], p->k = a.shape[a.n_dims - 1];
+    for (uint32_t i = 0; i < 2; ++i) {
+      p->a[i] = a.strides[a.n_dims - 2 + i];
+      p->b[i] = b.strides[b.n_dims - 2 + i];
+      p->out[i] = dense[out.n_dims - 2 + i];
     }
-    out_prepared->state = state.release();
+    const bool f32 = a.dtype == OAR_DTYPE_F32 && p->k > 0 && p->g.n > 0;
+    const bool large = f32 && p->m >= kRows && p->m * p->n * p->k >= pack->device->special_work;
+    p->wide = large && pack->device->cpu_shaped;
+    p->tiled = large && !pack->device->cpu_shaped;
+    const int64_t bytes = p->wide ? p->g.n * p->panels() * kColumns * p->k * 4 : 0;
+    finish(out_prepared, std::move(p), static_cast<uint64_t>(bytes));
   });
 }
-
-oar_status_t launch_matmul(void* context, const oar_frame_t* frame) {
-  const auto& state = *static_cast<const State*>(context);
-  return kit::guard(state.pack->host, [&] {
-    const oar_view_t &a = *frame->inputs[0], &b = *frame->inputs[1], &out = *frame->outputs[0];
-    const int ra = a.n_dims, rb = b.n_dims, ro = out.n_dims;
-    const int64_t m = out.shape[ro - 2], n = out.shape[ro - 1], k = a.shape[ra - 1];
-    const auto dtype = static_cast<cl_int>(a.dtype);
-    Geometry g;
-    if (!batches(axes_of(a), axes_of(b), axes_of(out), &g))
-      throw kit::Error(OAR_INVALID_ARGUMENT, "matmul: a launch of other strides than were checked");
-    if (g.n == 0 || m == 0 || n == 0) return;
-    if (state.wide) {
-      const int64_t panels = (n + kColumns - 1) / kColumns;
-      Launch(frame->stream, "matmul", "", "pack")
-          .view(&b)
-          .span(frame->workspace)
-          .value(g)
-          .value<cl_long>(n)
-          .value<cl_long>(k)
-          .value<cl_long>(b.strides[rb - 2])
-          .value<cl_long>(b.strides[rb - 1])
-          .value(dtype)
-          .items(g.n * panels * k * kColumns);
-      Launch(frame->stream, "matmul", "", "product_wide")
-          .view(&a)
-          .span(frame->workspace)
-          .view(&out)
-          .value(g)
-          .value<cl_long>(m)
-          .value<cl_long>(n)
-          .value<cl_long>(k)
-          .value<cl_long>(a.strides[ra - 2])
-          .value<cl_long>(a.strides[ra - 1])
-          .value<cl_long>(out.strides[ro - 2])
-          .groups({static_cast<size_t>(panels), static_cast<size_t>((m + kRows - 1) / kRows), static_cast<size_t>(g.n)},
-                  {1, 1, 1});
-      return;
-    }
-    Launch launch(frame->stream, "matmul", "", state.tiled ? "product_tiled" : "product");
-    launch.view(&a)
-        .view(&b)
-        .view(&out)
-        .value(g)
-        .value<cl_long>(m)
-        .value<cl_long>(n)
-        .value<cl_long>(k)
-        .value<cl_long>(a.strides[ra - 2])
-        .value<cl_long>(a.strides[ra - 1])
-        .value<cl_long>(b.strides[rb - 2])
-        .value<cl_long>(b.strides[rb - 1])
-        .value<cl_long>(out.strides[ro - 2]);
-    if (state.tiled) {
-      const auto up = [](int64_t size) { return static_cast<size_t>((size + kTile - 1) / kTile * kTile); };
-      return launch.groups({up(n), up(m), static_cast<size_t>(g.n)},
-                           {static_cast<size_t>(kTile), static_cast<size_t>(kTile), 1});
-    }
-    launch.value<cl_long>(out.strides[ro - 1]).value(dtype).items(g.n * m * n);
-  });
-}
-
-void release_matmul(void* state) { delete static_cast<State*>(state); }
 
 constexpr uint64_t kNumbersMask[] = {kNumeric};
-
-constexpr oar_kernel_decl_t declare_matmul() {
-  oar_kernel_decl_t decl = declare("matmul", kNumbersMask, nullptr, nullptr, check_matmul);
-  decl.flags &= ~static_cast<uint32_t>(OAR_KERNEL_ANY_SHAPE);
-  decl.prepare = prepare_matmul;
-  decl.launch = launch_matmul;
-  decl.release = release_matmul;
-  return decl;
-}
-const oar_kernel_decl_t kDecls[] = {declare_matmul()};
+const oar_kernel_decl_t kDecls[] = {declare_prepared("matmul", kNumbersMask, prepare_matmul, nullptr, check_matmul)};
 
 }  // namespace
 

@@ -6,6 +6,55 @@
 #include "launch.h"
 
 namespace oarlock::opencl {
+
+constexpr unsigned char kMark = 0xa5;
+
+Guard::Guard(cl_context context, cl_device_id device) {
+  cl_int code = CL_SUCCESS;
+  queue_ = cl().CreateCommandQueue(context, device, 0, &code);
+  check(code, "clCreateCommandQueue");
+}
+
+Guard::~Guard() { cl().ReleaseCommandQueue(queue_); }
+
+void Guard::mark(const Buffer& buffer) {
+  check(cl().EnqueueFillBuffer(queue_, buffer.memory, &kMark, 1, buffer.size_bytes, kBytes, 0, nullptr, nullptr),
+        "clEnqueueFillBuffer");
+}
+
+void Guard::add(Buffer* buffer) {
+  std::lock_guard hold(lock_);
+  mark(*buffer);
+  check(cl().Finish(queue_), "clFinish");
+  live_.insert(buffer);
+}
+
+void Guard::remove(Buffer* buffer) {
+  std::lock_guard hold(lock_);
+  live_.erase(buffer);
+}
+
+void Guard::look() {
+  std::lock_guard hold(lock_);
+  std::string found;
+  for (Buffer* buffer : live_) {
+    unsigned char bytes[kBytes];
+    check(
+        cl().EnqueueReadBuffer(queue_, buffer->memory, CL_TRUE, buffer->size_bytes, kBytes, bytes, 0, nullptr, nullptr),
+        "clEnqueueReadBuffer");
+    const auto* first = std::find_if(bytes, bytes + kBytes, [](unsigned char b) { return b != kMark; });
+    if (first == bytes + kBytes) continue;
+    mark(*buffer);
+    if (found.empty())
+      found = "byte " + std::to_string(buffer->size_bytes + static_cast<uint64_t>(first - bytes)) + " of a buffer of " +
+              std::to_string(buffer->size_bytes);
+  }
+  if (found.empty()) return;
+  check(cl().Finish(queue_), "clFinish");
+  throw kit::Error(OAR_INTERNAL, "opencl: a kernel wrote past the end of its memory, " + found +
+                                     ". The setting trace names the kernels that ran.");
+}
+
 namespace {
 
 oar_status_t memory_alloc(oar_device_t* device, uint32_t space, uint64_t size_bytes, uint64_t alignment, oar_stream_t*,
@@ -15,7 +64,8 @@ oar_status_t memory_alloc(oar_device_t* device, uint32_t space, uint64_t size_by
     if ((alignment & (alignment - 1)) != 0)
       throw kit::Error(OAR_INVALID_ARGUMENT, "opencl: alignment " + std::to_string(alignment) + " is no power of two");
     const uint64_t used = device->used_bytes.load();
-    const uint64_t bytes = std::max<uint64_t>(size_bytes, 64);  // OpenCL has no buffer of nothing
+    // OpenCL has no buffer of nothing.
+    const uint64_t bytes = std::max<uint64_t>(size_bytes + (device->guard != nullptr ? Guard::kBytes : 0), 64);
     if (size_bytes > device->listed->largest_bytes || size_bytes > device->limit_bytes ||
         used > device->limit_bytes - size_bytes)
       throw kit::Error(OAR_OUT_OF_MEMORY, "opencl: " + std::to_string(size_bytes) + " bytes wanted, " +
@@ -27,6 +77,7 @@ oar_status_t memory_alloc(oar_device_t* device, uint32_t space, uint64_t size_by
     buffer->memory = cl().CreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, nullptr, &code);
     if (code != CL_SUCCESS) fail(code, std::to_string(size_bytes) + " bytes");
     buffer->size_bytes = size_bytes;
+    if (device->guard != nullptr) device->guard->add(buffer.get());
     device->used_bytes += size_bytes;
     *out_data = buffer.release();
   });
@@ -36,6 +87,7 @@ void memory_free(oar_device_t* device, uint32_t, void* data, oar_stream_t*) {
   if (data == nullptr) return;
   auto* buffer = static_cast<Buffer*>(data);
   device->used_bytes -= buffer->size_bytes;
+  if (device->guard != nullptr) device->guard->remove(buffer);
   cl().ReleaseMemObject(buffer->memory);  // commands in flight hold it
   delete buffer;
 }

@@ -1,6 +1,14 @@
 #include "operand.h"
 
+#include <cmath>
+
 namespace oarlock::opencl {
+
+Number::Number(double v) : high(static_cast<float>(v)) {
+  if (!std::isfinite(high)) return;
+  middle = static_cast<float>(v - high);
+  low = static_cast<float>(v - high - middle);
+}
 
 bool make_geometry(uint32_t rank, const int64_t* shape, std::initializer_list<Axes> operands, bool merge,
                    Geometry* out_geometry) {
@@ -27,13 +35,16 @@ bool make_geometry(uint32_t rank, const int64_t* shape, std::initializer_list<Ax
 
 std::string fault_text(const int64_t* words) {
   static const char* const names[] = {
-      "",          "floor_divide", "remainder", "gather", "scatter_add", "take_along_axis", "put_along_axis",
-      "gather_nd", "scatter_nd"};
+      "",          "floor_divide", "remainder",    "gather", "scatter_add", "take_along_axis", "put_along_axis",
+      "gather_nd", "scatter_nd",   "cross_entropy"};
   const auto op = static_cast<int32_t>(words[0]);
-  const std::string name = op > 0 && op <= kFaultScatterNd ? names[op] : "kernel";
+  const std::string name = op > 0 && op < kFaultOps ? names[op] : "kernel";
   const std::string at = " at position " + std::to_string(words[3]);
   if (op == kFaultFloorDivide || op == kFaultRemainder)
     return name + ": b is 0" + at + ", and no integer is a quotient by 0. Give another divisor, or cast to a float.";
+  if (op == kFaultCrossEntropy)
+    return name + ": label " + std::to_string(words[1]) + at + " is none of the " + std::to_string(words[2]) +
+           " classes. Labels count from 0.";
   return name + ": index " + std::to_string(words[1]) + at + " is out of range: the axis has " +
          std::to_string(words[2]) + " elements.";
 }

@@ -18,6 +18,12 @@ struct Geometry {
   int64_t stride[kMaxOperands][kMaxAxes] = {};
 };
 
+// `number` of kernels/operand.cl: a double for kernels that may have none.
+struct Number {
+  float high = 0, middle = 0, low = 0, reserved = 0;
+  explicit Number(double v = 0);
+};
+
 // One operand's axes; of a value before launch or of a view.
 struct Axes {
   uint32_t rank;
@@ -41,7 +47,9 @@ enum FaultOp : int32_t {
   kFaultTakeAlongAxis,
   kFaultPutAlongAxis,
   kFaultGatherNd,
-  kFaultScatterNd
+  kFaultScatterNd,
+  kFaultCrossEntropy,
+  kFaultOps
 };
 std::string fault_text(const int64_t* words);
 

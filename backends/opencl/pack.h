@@ -30,8 +30,15 @@ Declarations element_declarations();
 Declarations move_declarations();
 Declarations reduce_declarations();
 Declarations scan_declarations();
+Declarations sort_declarations();
+Declarations resize_declarations();
 Declarations index_declarations();
 Declarations matmul_declarations();
+Declarations conv_declarations();
+Declarations norm_declarations();
+Declarations softmax_declarations();
+Declarations pool_declarations();
+Declarations optimise_declarations();
 
 // Refuses an epilogue, an opaque layout, an output with gaps.
 oar_status_t check_plain(oar_pack_t*, const oar_kernel_decl_t*, const oar_call_t* call, oar_verdict_t* out_verdict);
@@ -39,6 +46,11 @@ oar_status_t check_plain(oar_pack_t*, const oar_kernel_decl_t*, const oar_call_t
 oar_status_t check_dense(oar_pack_t*, const oar_kernel_decl_t*, const oar_call_t* call, oar_verdict_t* out_verdict);
 // And more axes than a kernel walks, after merging, over output 0 and inputs that broadcast to it.
 oar_status_t check_walk(oar_pack_t*, const oar_kernel_decl_t*, const oar_call_t* call, oar_verdict_t* out_verdict);
+
+// And an x of less than 1 or more than kMaxAxes + 1 dimensions: between them its lanes along an axis can be walked.
+oar_status_t check_lanes(oar_pack_t*, const oar_kernel_decl_t*, const oar_call_t* call, oar_verdict_t* out_verdict);
+// All lanes along an axis of four views.
+Geometry lanes_of(std::initializer_list<const oar_view_t*> views, int64_t axis);
 
 template <size_t N>
 constexpr oar_kernel_decl_t declare(const char* op, const uint64_t (&masks)[N], Run run, const void* user, Check check,
@@ -58,6 +70,32 @@ constexpr oar_kernel_decl_t declare(const char* op, const uint64_t (&masks)[N], 
   decl.run = run;
   decl.source_file = {file, std::char_traits<char>::length(file)};
   decl.source_line = line;
+  return decl;
+}
+
+// What prepare made for calls of one signature.
+struct Prepared {
+  oar_pack_t* pack;
+  explicit Prepared(oar_pack_t* p) : pack(p) {}
+  virtual ~Prepared() = default;
+  virtual void launch(const oar_frame_t& frame) const = 0;
+};
+using Prepare = oar_status_t (*)(oar_pack_t*, const oar_kernel_decl_t*, const oar_call_t*, oar_prepared_t*);
+oar_status_t launch_prepared(void* state, const oar_frame_t* frame);
+void release_prepared(void* state);
+void finish(oar_prepared_t* out_prepared, std::unique_ptr<Prepared> state, uint64_t workspace_bytes = 0);
+// Asks for input i row-major without gaps; the host copies it where it lies otherwise.
+void want_dense(oar_prepared_t* out_prepared, const oar_call_t* call, uint32_t i);
+
+template <size_t N>
+constexpr oar_kernel_decl_t declare_prepared(const char* op, const uint64_t (&masks)[N], Prepare prepare,
+                                             const void* user, Check check, uint64_t host_inputs = 0,
+                                             const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
+  oar_kernel_decl_t decl = declare(op, masks, nullptr, user, check, host_inputs, file, line);
+  decl.flags &= ~static_cast<uint32_t>(OAR_KERNEL_ANY_SHAPE);
+  decl.prepare = prepare;
+  decl.launch = launch_prepared;
+  decl.release = release_prepared;
   return decl;
 }
 

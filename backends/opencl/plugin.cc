@@ -36,6 +36,26 @@ oar_status_t check_walk(oar_pack_t* pack, const oar_kernel_decl_t* decl, const o
                         kMaxAxes);
 }
 
+oar_status_t launch_prepared(void* state, const oar_frame_t* frame) {
+  const auto& prepared = *static_cast<const Prepared*>(state);
+  return kit::guard(prepared.pack->host, [&] { prepared.launch(*frame); });
+}
+
+void release_prepared(void* state) { delete static_cast<Prepared*>(state); }
+
+void finish(oar_prepared_t* out_prepared, std::unique_ptr<Prepared> state, uint64_t workspace_bytes) {
+  out_prepared->workspace_bytes = workspace_bytes;
+  out_prepared->workspace_alignment = workspace_bytes != 0 ? 64 : 0;
+  out_prepared->state = state.release();
+}
+
+void want_dense(oar_prepared_t* out_prepared, const oar_call_t* call, uint32_t i) {
+  const oar_value_t* value = call->inputs[i];
+  if (value == nullptr || oar_kit_value_contiguous(value)) return;
+  out_prepared->inputs[i]->layout = OAR_LAYOUT_STRIDED;
+  oar_kit_strides(value->n_dims, value->shape, out_prepared->inputs[i]->strides);
+}
+
 Geometry walk_of(const oar_view_t& shape, std::initializer_list<Axes> operands, bool merge) {
   Geometry g;
   if (!make_geometry(static_cast<uint32_t>(shape.n_dims), shape.shape, operands, merge, &g))
@@ -54,14 +74,17 @@ struct Lists {
 const Lists& lists() {
   static const Lists* made = [] {
     auto* l = new Lists;
-    for (const Declarations& family : {element_declarations(), move_declarations(), reduce_declarations(),
-                                       scan_declarations(), index_declarations(), matmul_declarations()})
+    for (const Declarations& family :
+         {element_declarations(), move_declarations(), reduce_declarations(), scan_declarations(), sort_declarations(),
+          resize_declarations(), index_declarations(), matmul_declarations(), conv_declarations(), norm_declarations(),
+          softmax_declarations(), pool_declarations(), optimise_declarations()})
       for (size_t i = 0; i < family.count; ++i) {
         const oar_kernel_decl_t& decl = family.decls[i];
         l->all.push_back(&decl);
         std::vector<uint64_t>& masks = l->masks.emplace_back(decl.dtypes, decl.dtypes + decl.n_masks);
         if (decl.dtypes[0] != kWhole)  // what only moves needs no arithmetic
-          for (uint64_t& mask : masks) mask &= ~kF64;
+          for (size_t k = 0; k < masks.size(); ++k)
+            if ((decl.host_inputs >> k & 1) == 0) masks[k] &= ~kF64;
         oar_kernel_decl_t& plain = l->decls.emplace_back(decl);
         plain.dtypes = masks.data();
         l->without_f64.push_back(&plain);
@@ -82,7 +105,7 @@ void pack_close(oar_pack_t* pack) { delete pack; }
 
 oar_status_t declarations(oar_pack_t* pack, uint32_t* out_n, const oar_kernel_decl_t* const** out_decls) {
   return kit::guard(pack != nullptr ? pack->host : nullptr, [&] {
-    const auto& list = pack != nullptr && !pack->device->listed->has_f64 ? lists().without_f64 : lists().all;
+    const auto& list = pack != nullptr && !pack->device->has_f64 ? lists().without_f64 : lists().all;
     *out_n = static_cast<uint32_t>(list.size());
     *out_decls = list.data();
   });

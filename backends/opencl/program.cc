@@ -61,12 +61,13 @@ std::string default_cache_folder() {
 }
 
 Programs::Programs(const oar_host_t* host, cl_context context, cl_device_id device, std::string driver, bool has_f64,
-                   std::string folder)
+                   std::string folder, std::string compiler_options)
     : host_(host),
       context_(context),
       device_(device),
       driver_(std::move(driver)),
       folder_(folder == "off" ? "" : std::move(folder)),
+      compiler_options_(compiler_options.empty() ? "" : " " + compiler_options),
       has_f64_(has_f64) {}
 
 Programs::~Programs() {
@@ -90,7 +91,7 @@ Kernel& Programs::get(const char* file, const std::string& options, const char* 
 }
 
 cl_program Programs::build(const char* file, const std::string& options) {
-  std::string all = options + (has_f64_ ? " -D HAS_F64" : "");
+  std::string all = options + (has_f64_ ? " -D HAS_F64" : "") + compiler_options_;
   const std::string source = std::string(source_text("operand")) + source_text(file);
   const std::string key = all + "\n" + driver_ + "\n" + source;
   std::string path;

@@ -32,9 +32,9 @@ std::string default_cache_folder();
 
 class Programs {
  public:
-  // folder "off" or empty: nothing on disk.
+  // folder "off" or empty: nothing on disk. compiler_options: for all programs, behind their own.
   Programs(const oar_host_t* host, cl_context context, cl_device_id device, std::string driver, bool has_f64,
-           std::string folder);
+           std::string folder, std::string compiler_options);
   ~Programs();
   // Kernel `name` of kernels/FILE.cl built with these options. Throws kit::Error with the compiler's log. Any thread.
   Kernel& get(const char* file, const std::string& options, const char* name);
@@ -49,7 +49,7 @@ class Programs {
   const oar_host_t* host_;
   cl_context context_;
   cl_device_id device_;
-  std::string driver_, folder_;
+  std::string driver_, folder_, compiler_options_;
   bool has_f64_;
   std::mutex lock_;
   std::unordered_map<std::string, cl_program> programs_;

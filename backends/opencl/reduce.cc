@@ -50,7 +50,7 @@ bool split_call(const oar_call_t& call, const Axes& x, Reduction* out) {
 
 // Few results of many elements are folded in parts, so that every unit has work.
 void divide(const oar_device_t& device, Reduction* r) {
-  const int64_t wanted = static_cast<int64_t>(device.listed->units) * (device.listed->is_cpu ? 512 : 1024);
+  const int64_t wanted = static_cast<int64_t>(device.listed->units) * (device.cpu_shaped ? 512 : 1024);
   if (r->outer == 0 || r->outer >= wanted / 2 || r->inner < 4096) return;
   r->parts = std::min(wanted / r->outer, r->inner / 512);
   r->stretch = (r->inner + r->parts - 1) / r->parts;

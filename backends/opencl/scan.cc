@@ -1,4 +1,4 @@
-// Ops along one axis: scans, sorting, searching.
+// Ops along one axis: scans, searching.
 #include <cstring>
 
 #include "pack.h"
@@ -25,7 +25,8 @@ int64_t axis_of(const oar_call_t& call, uint32_t attr, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-// rank 1 to kMaxAxes + 1: then the lanes can always be walked.
+}  // namespace
+
 oar_status_t check_lanes(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar_call_t* call,
                          oar_verdict_t* out_verdict) {
   if (const oar_status_t plain = check_plain(pack, decl, call, out_verdict); plain != OAR_OK) return plain;
@@ -43,6 +44,8 @@ Geometry lanes_of(std::initializer_list<const oar_view_t*> views, int64_t axis) 
     throw kit::Error(OAR_INVALID_ARGUMENT, "opencl: a launch of other strides than were checked");
   return g;
 }
+
+namespace {
 
 struct Scan {
   int op;
@@ -79,39 +82,6 @@ oar_status_t run_scan(oar_pack_t* pack, const oar_kernel_decl_t* decl, const oar
   });
 }
 
-void launch_rank(const oar_frame_t* frame, int64_t axis, int64_t kept, bool descending) {
-  const oar_view_t &x = *frame->inputs[0], &values = *frame->outputs[0], &places = *frame->outputs[1];
-  const Geometry g = lanes_of({&x, &x, &values, &places}, axis);
-  Launch(frame->stream, "scan", "", "rank")
-      .view(&x)
-      .view(&values)
-      .view(&places)
-      .value(g)
-      .value<cl_long>(x.shape[axis])
-      .value<cl_long>(kept)
-      .value<cl_long>(x.strides[axis])
-      .value<cl_long>(values.strides[axis])
-      .value<cl_long>(places.strides[axis])
-      .value<cl_int>(static_cast<cl_int>(x.dtype))
-      .value<cl_int>(descending)
-      .items(g.n * x.shape[axis]);
-}
-
-oar_status_t run_sort(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_frame_t* frame) {
-  return kit::guard(pack->host, [&] {
-    const oar_view_t& x = *frame->inputs[0];
-    const int64_t axis = axis_of(*frame->call, 0, x.n_dims);
-    launch_rank(frame, axis, x.shape[axis], kit::attr_bool(*frame->call, 1));
-  });
-}
-
-oar_status_t run_topk(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_frame_t* frame) {
-  return kit::guard(pack->host, [&] {
-    const int64_t axis = frame->inputs[0]->n_dims - 1;
-    launch_rank(frame, axis, frame->outputs[0]->shape[axis], kit::attr_bool(*frame->call, 1, true));
-  });
-}
-
 oar_status_t run_search_sorted(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_frame_t* frame) {
   return kit::guard(pack->host, [&] {
     const oar_view_t &sorted = *frame->inputs[0], &values = *frame->inputs[1], &out = *frame->outputs[0];
@@ -139,7 +109,6 @@ oar_status_t check_search(oar_pack_t* pack, const oar_kernel_decl_t* decl, const
 constexpr uint64_t kNumbersMask[] = {kNumeric};
 constexpr uint64_t kFloatsMask[] = {kFloats};
 constexpr uint64_t kPlacesMask[] = {kNumeric, kNumeric, kI64};
-constexpr uint64_t kSortMask[] = {kAll, kAll, kI64};
 constexpr Scan kSum = {0, false, true}, kProduct = {1, false, true}, kMaximum = {2, false, false},
                kLinear = {3, true, false};
 
@@ -147,8 +116,6 @@ const oar_kernel_decl_t kDecls[] = {declare("cumsum", kNumbersMask, run_scan, &k
                                     declare("cumulative_product", kNumbersMask, run_scan, &kProduct, check_lanes),
                                     declare("cumulative_max", kPlacesMask, run_scan, &kMaximum, check_lanes),
                                     declare("linear_scan", kFloatsMask, run_scan, &kLinear, check_lanes),
-                                    declare("sort", kSortMask, run_sort, nullptr, check_lanes),
-                                    declare("topk", kPlacesMask, run_topk, nullptr, check_lanes),
                                     declare("search_sorted", kPlacesMask, run_search_sorted, nullptr, check_search)};
 
 }  // namespace

@@ -103,6 +103,7 @@ cl_int state_of(const Recording& recording) {
 oar_status_t result(oar_event_t* event, const Recording& recording, bool lift) {
   return kit::guard(event->device->host, [&] {
     if (const cl_int state = state_of(recording); state < 0) fail(state, "work on the queue");
+    if (lift && event->device->guard != nullptr) event->device->guard->look();
     if (recording.fault == nullptr || recording.words[Fault::kOp] == 0) return;
     Fault& fault = *recording.fault;
     if (lift && fault.watched.exchange(false)) {

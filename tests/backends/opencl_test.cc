@@ -1,154 +1,34 @@
-// The OpenCL plugin by the C ABI alone: no driver, the cache of compiled kernels, running out of memory, faults that stick.
+// The OpenCL plugin by the C ABI alone: no driver, no device, the cache of compiled kernels, running out of memory, kernels
+// that do not compile, faults that stick, a queue that fails, a kernel that leaves its memory; and kernels by way of SPIR-V.
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
 #include <dirent.h>
-#include <dlfcn.h>
-#include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include <kit.hpp>
+#include "opencl_session.h"
 
 namespace oarlock {
 namespace {
 
-std::string last_error;
-
-struct Loaded {
-  oar_host_t host = {};
-  const oar_device_table_t* device = nullptr;
-  const oar_memory_table_t* memory = nullptr;
-  const oar_stream_table_t* stream = nullptr;
-  const oar_pack_table_t* pack = nullptr;
-  const oar_kernel_table_t* kernel = nullptr;
-  uint32_t n = 0;
-  Loaded() {
-    host.struct_size = sizeof(host);
-    host.abi_min = host.abi_max = OAR_ABI_VERSION;
-    host.log = [](const oar_host_t*, int32_t, oar_str_t) {};
-    host.error_set = [](const oar_host_t*, oar_status_t status, int64_t, oar_str_t text) {
-      last_error.assign(text.data, text.size);
-      return status;
-    };
-    void* library = dlopen(OARLOCK_PLUGIN, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) throw std::runtime_error(dlerror());
-    auto query = reinterpret_cast<decltype(&oar_plugin_query)>(dlsym(library, "oar_plugin_query"));
-    const oar_plugin_t* plugin = nullptr;
-    if (query(&host, &plugin) != OAR_OK) throw std::runtime_error("oar_plugin_query failed");
-    auto get = [&](auto& table, uint64_t id) {
-      table = static_cast<std::remove_reference_t<decltype(table)>>(plugin->get_table(&host, id, 1, 1));
-    };
-    get(device, OAR_TABLE_DEVICE);
-    get(memory, OAR_TABLE_MEMORY);
-    get(stream, OAR_TABLE_STREAM);
-    get(pack, OAR_TABLE_PACK);
-    get(kernel, OAR_TABLE_KERNEL);
-  }
-  oar_status_t enumerate() {
-    const oar_device_info_t* const* infos = nullptr;
-    return device->enumerate(&host, &n, &infos);
-  }
-};
-Loaded& loaded() {
-  static Loaded* l = new Loaded;
-  return *l;
+// A function of the driver itself.
+template <class F>
+F driver(const char* name) {
+  static void* library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+  return reinterpret_cast<F>(library != nullptr ? dlsym(library, name) : nullptr);
 }
+#define DRIVER(name) driver<decltype(&name)>(#name)
 
-// Runs `sum over a vector of f32`, whose kernel is in the cache afterwards.
-struct Session {
-  oar_device_t* device = nullptr;
-  oar_pack_t* pack = nullptr;
-  oar_stream_t* stream = nullptr;
-  explicit Session(const std::string& cache, const std::string& memory = "") {
-    const oar_str_t names[] = {oar_kit_str("cache"), oar_kit_str("memory_bytes")};
-    const oar_str_t values[] = {kit::str(cache), kit::str(memory)};
-    oar_options_t options = {sizeof(options), memory.empty() ? 1u : 2u, names, values, nullptr};
-    if (loaded().device->open(&loaded().host, 0, &options, &device) != OAR_OK) throw std::runtime_error(last_error);
-    const oar_device_info_t* const* infos = nullptr;
-    uint32_t n = 0;
-    loaded().device->enumerate(&loaded().host, &n, &infos);
-    oar_device_ref_t ref = {};
-    ref.struct_size = sizeof(ref);
-    ref.info = infos[0];
-    ref.device = device;
-    if (loaded().pack->open(&loaded().host, &ref, nullptr, &pack) != OAR_OK) throw std::runtime_error(last_error);
-    if (loaded().stream->create(device, 0, 0, &stream) != OAR_OK) throw std::runtime_error(last_error);
-  }
-  ~Session() {
-    loaded().stream->destroy(stream);
-    loaded().pack->close(pack);
-    loaded().device->close(device);
-  }
-  void* alloc(uint64_t bytes) {
-    void* data = nullptr;
-    EXPECT_EQ(loaded().memory->alloc(device, 0, bytes, 0, nullptr, &data), OAR_OK) << last_error;
-    return data;
-  }
-  void copy(void* dst, bool dst_host, void* src, bool src_host, uint64_t bytes) {
-    oar_region_t r = {};
-    r.struct_size = sizeof(r);
-    r.dst = dst;
-    r.src = src;
-    r.dst_on_host = dst_host;
-    r.src_on_host = src_host;
-    r.size_bytes = bytes;
-    const oar_region_t* list[] = {&r};
-    EXPECT_EQ(loaded().memory->copy(stream, 1, list), OAR_OK) << last_error;
-  }
-  oar_status_t wait() {
-    oar_event_t* event = nullptr;
-    EXPECT_EQ(loaded().stream->event_create(device, &event), OAR_OK);
-    EXPECT_EQ(loaded().stream->event_record(stream, event), OAR_OK) << last_error;
-    const oar_status_t status = loaded().stream->event_sync(event, UINT64_MAX);
-    loaded().stream->event_destroy(event);
-    return status;
-  }
-  // Runs a kernel of op with `run`; views of one axis each.
-  oar_status_t run(const char* op, std::vector<oar_view_t> inputs, oar_view_t out) {
-    uint32_t n = 0;
-    const oar_kernel_decl_t* const* decls = nullptr;
-    loaded().kernel->declarations(pack, &n, &decls);
-    for (uint32_t i = 0; i < n; ++i) {
-      if (!oar_kit_str_is(decls[i]->op, op)) continue;
-      std::vector<const oar_view_t*> pointers;
-      for (const oar_view_t& v : inputs) pointers.push_back(&v);
-      const oar_view_t* outs[] = {&out};
-      oar_call_t call = {};
-      call.struct_size = sizeof(call);
-      call.op_version = 1;
-      oar_frame_t frame = {};
-      frame.struct_size = sizeof(frame);
-      frame.n_inputs = static_cast<uint32_t>(inputs.size());
-      frame.n_outputs = 1;
-      frame.inputs = pointers.data();
-      frame.outputs = outs;
-      frame.stream = stream;
-      frame.call = &call;
-      return decls[i]->run(pack, decls[i], &frame);
-    }
-    return OAR_REFUSED;
-  }
-};
-
-oar_view_t view(void* data, uint32_t dtype, const int64_t* n) {
-  static const int64_t one = 1;
-  oar_view_t v = {};
-  v.data = data;
-  v.n_dims = 1;
-  v.shape = n;
-  v.strides = &one;
-  v.dtype = dtype;
-  return v;
-}
-
-// 1 + 2, .. by the plugin.
-void expect_adds(const std::string& cache) {
-  Session s(cache);
+// x + x for x = 0, 1, .. by the plugin.
+void expect_adds(Session& s) {
   std::vector<float> x(100), y(100);
   std::iota(x.begin(), x.end(), 0.0f);
   const int64_t n = 100;
@@ -176,6 +56,11 @@ std::string bytes_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+void expect_adds(const std::string& cache) {
+  Session s(cache);
+  expect_adds(s);
+}
+
 class Opencl : public testing::Test {
  protected:
   void SetUp() override {
@@ -201,30 +86,225 @@ TEST(OpenclNoDriver, LoadsAndListsNothing) {
   EXPECT_LT(loaded().device->open(&loaded().host, 0, nullptr, &device), 0);
 }
 
+// With a driver that has nothing; its .icd is in the folder that ctest names.
+TEST(OpenclNoDevice, LoadsAndListsNothing) {
+  if (getenv("OARLOCK_TEST_NO_DEVICE") == nullptr)
+    GTEST_SKIP() << "only where the environment names a driver without devices";
+  EXPECT_EQ(loaded().enumerate(), OAR_OK) << last_error;
+  EXPECT_EQ(loaded().n, 0u);
+  EXPECT_NE(logged.find("the drivers have none to offer"), std::string::npos) << logged;
+}
+
+// What a file of the cache is made of: the magic, three numbers (bytes of the key, bytes of the binary, checksum), the key,
+// the binary.
+struct Entry {
+  std::string key, binary;
+  explicit Entry(const std::string& bytes) {
+    constexpr size_t kMagic = 17, kHead = 48;  // the numbers are aligned
+    uint64_t sizes[2];
+    if (bytes.size() < kHead || bytes.compare(0, kMagic, "oarlock opencl 1\n") != 0) return;
+    std::memcpy(sizes, bytes.data() + 24, sizeof(sizes));
+    if (kHead + sizes[0] + sizes[1] != bytes.size()) return;
+    key = bytes.substr(kHead, sizes[0]);
+    binary = bytes.substr(kHead + sizes[0]);
+  }
+};
+
 TEST_F(Opencl, CacheIsFilledReadAndMended) {
   expect_adds(folder_);
   auto files = files_of(folder_);
   ASSERT_EQ(files.size(), 1u);
   const std::string whole = bytes_of(files[0]);
+  const Entry first(whole);
+  EXPECT_NE(first.key.find("kernel void element("), std::string::npos);
+  EXPECT_FALSE(first.binary.empty());
   expect_adds(folder_);
   EXPECT_EQ(bytes_of(files[0]), whole);
-  std::string damaged[] = {"", whole.substr(0, 20), whole.substr(0, whole.size() / 2), whole};
+  std::string damaged[] = {"", whole.substr(0, 20), whole.substr(0, whole.size() / 2), whole, whole};
   damaged[3][whole.size() - 9] ^= 1;
+  damaged[4][50] ^= 1;
   for (const std::string& bad : damaged) {
     std::ofstream(files[0], std::ios::binary | std::ios::trunc) << bad;
     expect_adds(folder_);
-    EXPECT_GT(bytes_of(files[0]).size(), bad.size() / 2 + whole.size() / 4);  // whole again
+    const std::string mended = bytes_of(files[0]);
+    const Entry entry(mended);
+    EXPECT_EQ(entry.key, first.key);
+    EXPECT_FALSE(entry.binary.empty());
+    expect_adds(folder_);
+    EXPECT_EQ(bytes_of(files[0]), mended);  // it was read: what is not is written again
   }
   EXPECT_EQ(files_of(folder_).size(), 1u);  // and nothing half-written beside it
+}
+
+// Started by the test below, in processes of their own.
+TEST(OpenclChild, Adds) {
+  const char* folder = getenv("OARLOCK_TEST_CACHE");
+  if (folder == nullptr) GTEST_SKIP() << "only as a child";
+  ASSERT_EQ(loaded().enumerate(), OAR_OK) << last_error;
+  expect_adds(folder);
+}
+
+TEST_F(Opencl, TwoProcessesMayBuildOneProgramAtOnce) {
+  const std::string command = "OARLOCK_TEST_CACHE=" + folder_ + " /proc/" + std::to_string(getpid()) +
+                              "/exe --gtest_filter=OpenclChild.Adds 2>&1";
+  FILE* children[2];
+  for (FILE*& child : children) ASSERT_NE(child = popen(command.c_str(), "r"), nullptr);
+  for (FILE* child : children) {
+    std::string said;
+    char piece[256];
+    while (fgets(piece, sizeof(piece), child) != nullptr) said += piece;
+    EXPECT_EQ(pclose(child), 0) << said;
+    EXPECT_NE(said.find("[  PASSED  ] 1 test"), std::string::npos) << said;
+  }
+  const auto files = files_of(folder_);
+  ASSERT_EQ(files.size(), 1u);
+  const std::string whole = bytes_of(files[0]);
+  EXPECT_FALSE(Entry(whole).binary.empty());
+  expect_adds(folder_);
+  EXPECT_EQ(bytes_of(files[0]), whole);
 }
 
 TEST_F(Opencl, CacheFolderThatCannotBeMadeDoesNoHarm) {
   expect_adds("/proc/nowhere/cache");
   expect_adds("off");
+  const std::string file = folder_ + "/file";
+  std::ofstream(file) << "no folder";
+  expect_adds(file);
+  EXPECT_EQ(bytes_of(file), "no folder");
+}
+
+TEST_F(Opencl, OptionsThatMeanNothingAreErrors) {
+  oar_device_t* device = nullptr;
+  EXPECT_EQ(open_device({{"shape", "round"}}, &device), OAR_INVALID_ARGUMENT);
+  EXPECT_NE(last_error.find("'round' is neither cpu nor gpu"), std::string::npos) << last_error;
+  EXPECT_EQ(open_device({{"memory_bytes", "much"}}, &device), OAR_INVALID_ARGUMENT);
+  EXPECT_NE(last_error.find("'much' is no number"), std::string::npos) << last_error;
+}
+
+TEST_F(Opencl, WhatTheCompilerSaysReachesTheUser) {
+  Session s("off", {{"compiler_options", "-D REAL=nonsense"}});
+  void *a = s.alloc(400), *b = s.alloc(400);
+  const int64_t n = 100;
+  std::vector<float> before(100, 3), after(100);
+  s.copy(a, false, before.data(), true, 400);
+  logged.clear();
+  const auto add = [&] {
+    return s.run("add", {view(a, OAR_DTYPE_F32, &n), view(a, OAR_DTYPE_F32, &n)}, view(b, OAR_DTYPE_F32, &n));
+  };
+  EXPECT_LT(add(), 0);
+  EXPECT_NE(last_error.find("element.cl"), std::string::npos) << last_error;
+  EXPECT_NE(logged.find("nonsense"), std::string::npos) << logged;
+  EXPECT_LT(add(), 0);                        // again: nothing broken was kept
+  s.copy(after.data(), true, a, false, 400);  // a launch that fails in mid-stream leaves the stream as it was
+  EXPECT_EQ(s.wait(), OAR_OK) << last_error;
+  EXPECT_EQ(after, before);
+  for (void* data : {a, b}) loaded().memory->free(s.device, 0, data, nullptr);
+}
+
+TEST_F(Opencl, AKernelThatLeavesItsMemoryIsNoticed) {
+  Session s("off", {{"guard", "1"}});
+  expect_adds(s);
+  void *a = s.alloc(400), *b = s.alloc(400);
+  const int64_t n = 100, more = 101;
+  const auto add = [&](const int64_t* count) {
+    return s.run("add", {view(a, OAR_DTYPE_F32, &n), view(a, OAR_DTYPE_F32, &n)}, view(b, OAR_DTYPE_F32, count));
+  };
+  ASSERT_EQ(add(&n), OAR_OK) << last_error;
+  EXPECT_EQ(s.wait(), OAR_OK) << last_error;
+  // One element too many, planted.
+  std::vector<float> ones(101, 1);
+  void* c = s.alloc(404);
+  s.copy(c, false, ones.data(), true, 404);
+  const oar_view_t long_a = view(c, OAR_DTYPE_F32, &more);
+  ASSERT_EQ(s.run("add", {long_a, long_a}, view(b, OAR_DTYPE_F32, &more)), OAR_OK) << last_error;
+  EXPECT_EQ(s.wait(), OAR_INTERNAL);
+  EXPECT_NE(last_error.find("byte 400 of a buffer of 400"), std::string::npos) << last_error;
+  EXPECT_EQ(s.wait(), OAR_OK) << last_error;  // told once
+  for (void* data : {a, b, c}) loaded().memory->free(s.device, 0, data, nullptr);
+}
+
+// What a queue waits for does not come: waits end in time, and all is well once it has come.
+TEST_F(Opencl, AQueueThatIsHeldUpTimesOut) {
+  Session s("off");
+  auto* context = static_cast<cl_context>(loaded().device->native(s.device));
+  auto* queue = static_cast<cl_command_queue>(loaded().stream->native(s.stream));
+  cl_int code = CL_SUCCESS;
+  cl_event later = DRIVER(clCreateUserEvent)(context, &code);
+  ASSERT_EQ(code, CL_SUCCESS);
+  float x = 1, y = 0;
+  void* a = s.alloc(4);
+  ASSERT_EQ(DRIVER(clEnqueueBarrierWithWaitList)(queue, 1, &later, nullptr), CL_SUCCESS);
+  s.copy(a, false, &x, true, 4);
+  s.copy(&y, true, a, false, 4);
+  oar_event_t* event = nullptr;
+  ASSERT_EQ(loaded().stream->event_create(s.device, &event), OAR_OK);
+  ASSERT_EQ(loaded().stream->event_record(s.stream, event), OAR_OK) << last_error;
+  EXPECT_EQ(loaded().stream->event_query(event), OAR_NOT_READY);
+  EXPECT_EQ(loaded().stream->event_sync(event, 1000000), OAR_TIMEOUT);
+  EXPECT_EQ(y, 0);
+  ASSERT_EQ(DRIVER(clSetUserEventStatus)(later, CL_COMPLETE), CL_SUCCESS);
+  EXPECT_EQ(loaded().stream->event_sync(event, UINT64_MAX), OAR_OK) << last_error;
+  EXPECT_EQ(y, 1);
+  loaded().stream->event_destroy(event);
+  DRIVER(clReleaseEvent)(later);
+  loaded().memory->free(s.device, 0, a, nullptr);
+}
+
+// kernels/matmul.cl as SPIR-V and back again, by a driver that takes that bitcode: 2 x 3 times 3 x 2.
+TEST_F(Opencl, ProductRunsFromSpirv) {
+  const char* folder = getenv("OARLOCK_TEST_SPIRV");
+  const std::string code = folder != nullptr ? bytes_of(std::string(folder) + "/matmul_f64.bc") : "";
+  if (code.empty()) GTEST_SKIP() << "no bitcode: spirv.sh has not run";
+  Session s("off");
+  auto* context = static_cast<cl_context>(loaded().device->native(s.device));
+  auto* queue = static_cast<cl_command_queue>(loaded().stream->native(s.stream));
+  cl_device_id device = nullptr;
+  ASSERT_EQ(DRIVER(clGetCommandQueueInfo)(queue, CL_QUEUE_DEVICE, sizeof(device), &device, nullptr), CL_SUCCESS);
+  const size_t size = code.size();
+  const auto* bytes = reinterpret_cast<const unsigned char*>(code.data());
+  cl_int status = CL_SUCCESS, error = CL_SUCCESS;
+  cl_program program = DRIVER(clCreateProgramWithBinary)(context, 1, &device, &size, &bytes, &status, &error);
+  if (error != CL_SUCCESS) GTEST_SKIP() << "the driver takes no SPIR bitcode";
+  ASSERT_EQ(DRIVER(clBuildProgram)(program, 1, &device, "-x spir -spir-std=1.2", nullptr, nullptr), CL_SUCCESS);
+  cl_kernel kernel = DRIVER(clCreateKernel)(program, "product", &error);
+  ASSERT_EQ(error, CL_SUCCESS);
+  float a[] = {1, 2, 3, 4, 5, 6}, b[] = {1, 0, 2, 1, 0, 3}, out[4] = {};
+  cl_mem memory[3];
+  void* hosts[] = {a, b, out};
+  const size_t sizes[] = {sizeof(a), sizeof(b), sizeof(out)};
+  const cl_ulong zero = 0;
+  cl_uint next = 0;
+  auto argument = [&](size_t bytes_of_it, const void* value) {
+    ASSERT_EQ(DRIVER(clSetKernelArg)(kernel, next++, bytes_of_it, value), CL_SUCCESS);
+  };
+  for (int i = 0; i < 3; ++i) {
+    memory[i] = DRIVER(clCreateBuffer)(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizes[i], hosts[i], &error);
+    ASSERT_EQ(error, CL_SUCCESS);
+    argument(sizeof(cl_mem), &memory[i]);
+    argument(sizeof(zero), &zero);
+  }
+  struct {
+    int64_t n = 1;
+    int32_t rank = 0, reserved = 0;
+    int64_t shape[8] = {}, stride[4][8] = {};
+  } g;
+  argument(sizeof(g), &g);
+  for (const cl_long value : {2, 2, 3, 3, 1, 2, 1, 2, 1}) argument(sizeof(value), &value);  // m, n, k, rows and columns
+  const cl_int dtype = OAR_DTYPE_F32;
+  argument(sizeof(dtype), &dtype);
+  const size_t items = 256;
+  ASSERT_EQ(DRIVER(clEnqueueNDRangeKernel)(queue, kernel, 1, nullptr, &items, &items, 0, nullptr, nullptr), CL_SUCCESS);
+  ASSERT_EQ(DRIVER(clEnqueueReadBuffer)(queue, memory[2], CL_TRUE, 0, sizeof(out), out, 0, nullptr, nullptr),
+            CL_SUCCESS);
+  const float expected[] = {5, 11, 14, 23};  // [1 2 3; 4 5 6] [1 0; 2 1; 0 3]
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(out[i], expected[i]);
+  for (cl_mem m : memory) DRIVER(clReleaseMemObject)(m);
+  DRIVER(clReleaseKernel)(kernel);
+  DRIVER(clReleaseProgram)(program);
 }
 
 TEST_F(Opencl, OutOfMemoryIsAnErrorWithBothSizes) {
-  Session s("off", "1000000");
+  Session s("off", {{"memory_bytes", "1000000"}});
   void* a = s.alloc(900000);
   void* b = nullptr;
   EXPECT_EQ(loaded().memory->alloc(s.device, 0, 200000, 0, nullptr, &b), OAR_OUT_OF_MEMORY);
@@ -232,6 +312,7 @@ TEST_F(Opencl, OutOfMemoryIsAnErrorWithBothSizes) {
   EXPECT_NE(last_error.find("900000"), std::string::npos);
   loaded().memory->free(s.device, 0, a, nullptr);
   EXPECT_EQ(loaded().memory->alloc(s.device, 0, 200000, 0, nullptr, &b), OAR_OK);
+  expect_adds(s);
   loaded().memory->free(s.device, 0, b, nullptr);
 }
 

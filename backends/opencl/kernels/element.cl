@@ -6,7 +6,7 @@
 #define OUT (dtypes >> 16 & 255)
 #endif
 
-inline real quotient_down(real a, real b) {
+static inline real quotient_down(real a, real b) {
   if (b == 0) return a / b;
   const real rest = fmod(a, b);
   real q = (a - rest) / b;
@@ -15,13 +15,13 @@ inline real quotient_down(real a, real b) {
   const real down = floor(q);
   return q - down > (real)0.5 ? down + 1 : down;
 }
-inline real rest_of(real a, real b) {
+static inline real rest_of(real a, real b) {
   const real rest = fmod(a, b);
   if (rest == 0) return copysign((real)0, b);
   return (b < 0) != (rest < 0) ? rest + b : rest;
 }
 
-inline real computed(int op, real a, real b) {
+static inline real computed(int op, real a, real b) {
   switch (op) {
     case 0: return a + b;
     case 1: return a - b;

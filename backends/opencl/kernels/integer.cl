@@ -1,6 +1,6 @@
 // Elementwise ops of integers and bool, in 64 bits.
 
-inline long power_of(long a, long b, int natural) {
+static inline long power_of(long a, long b, int natural) {
   if (!natural && b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 != 0 ? -1 : 1) : 0;
   ulong out = 1, square = (ulong)a;
   for (ulong n = (ulong)b; n != 0; n >>= 1, square *= square)
@@ -9,7 +9,7 @@ inline long power_of(long a, long b, int natural) {
 }
 
 // bits: of the dtype. b is not 0 in 6 and 7.
-inline long computed(int op, long a, long b, int natural, int bits) {
+static inline long computed(int op, long a, long b, int natural, int bits) {
   switch (op) {
     case 0: return (long)((ulong)a + (ulong)b);
     case 1: return (long)((ulong)a - (ulong)b);

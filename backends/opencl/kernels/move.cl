@@ -15,7 +15,7 @@ ONE_AXIS kernel void choose(source condition, ulong condition_at, source a, ulon
   else move(out + out_at, to, b + b_at, place(&g, 2, i), width);
 }
 
-inline long saturated(real v, int dtype) {
+static inline long saturated(real v, int dtype) {
   if (v != v) return 0;
   switch (dtype) {
     case BOOL: return v != 0;

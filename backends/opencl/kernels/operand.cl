@@ -41,7 +41,7 @@ typedef struct {
   long stride[4][MAX_AXES];
 } geometry;
 
-inline long place(const geometry* g, int operand, long i) {
+static inline long place(const geometry* g, int operand, long i) {
   if (g->rank == 1) return i * g->stride[operand][0];
   long at = 0;
   for (int d = g->rank - 1; d >= 0; --d) {
@@ -52,14 +52,20 @@ inline long place(const geometry* g, int operand, long i) {
   return at;
 }
 
-inline float half_to_float(ushort h) {
+// A number in as many digits as real has: the sum of the three.
+typedef struct {
+  float high, middle, low, reserved;
+} number;
+static inline real real_of(number v) { return (real)v.high + (real)v.middle + (real)v.low; }
+
+static inline float half_to_float(ushort h) {
   const uint sign = (uint)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 0x3ff;
   if (exponent == 31) return as_float(sign | 0x7f800000u | fraction << 13);
   if (exponent != 0) return as_float(sign | (exponent + 112) << 23 | fraction << 13);
   const float magnitude = (float)fraction * 5.9604644775390625e-8f;
   return sign != 0 ? -magnitude : magnitude;
 }
-inline ushort float_to_half(float value) {
+static inline ushort float_to_half(float value) {
   uint bits = as_uint(value);
   const uint sign = bits >> 16 & 0x8000u;
   bits &= 0x7fffffffu;
@@ -68,14 +74,14 @@ inline ushort float_to_half(float value) {
   if (bits < 0x38800000u) return (ushort)(sign | (as_uint(as_float(bits) + 0.5f) - 0x3f000000u));
   return (ushort)(sign | ((bits - 0x38000000u + 0xfffu + (bits >> 13 & 1u)) >> 13));
 }
-inline ushort float_to_brain(float value) {
+static inline ushort float_to_brain(float value) {
   const uint bits = as_uint(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return (ushort)(bits >> 16 | 0x40u);
   return (ushort)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
 // Element i of a float.
-inline real load_real(source p, int dtype, long i) {
+static inline real load_real(source p, int dtype, long i) {
   switch (dtype) {
     case F16: return half_to_float(((global const ushort*)p)[i]);
     case BF16: return as_float((uint)((global const ushort*)p)[i] << 16);
@@ -85,7 +91,7 @@ inline real load_real(source p, int dtype, long i) {
     default: return ((global const float*)p)[i];
   }
 }
-inline void store_real(target p, int dtype, long i, real v) {
+static inline void store_real(target p, int dtype, long i, real v) {
   switch (dtype) {
     case F16: ((global ushort*)p)[i] = float_to_half((float)v); break;
     case BF16: ((global ushort*)p)[i] = float_to_brain((float)v); break;
@@ -96,7 +102,7 @@ inline void store_real(target p, int dtype, long i, real v) {
   }
 }
 // Element i of an integer or bool, extended by its sign if it has one.
-inline long load_int(source p, int dtype, long i) {
+static inline long load_int(source p, int dtype, long i) {
   switch (dtype) {
     case BOOL: return p[i] != 0;
     case I8: return ((global const char*)p)[i];
@@ -108,7 +114,7 @@ inline long load_int(source p, int dtype, long i) {
     default: return ((global const long*)p)[i];
   }
 }
-inline void store_int(target p, int dtype, long i, long v) {
+static inline void store_int(target p, int dtype, long i, long v) {
   switch (dtype) {
     case BOOL: p[i] = v != 0; break;
     case I8:
@@ -120,9 +126,9 @@ inline void store_int(target p, int dtype, long i, long v) {
     default: ((global long*)p)[i] = v; break;
   }
 }
-inline int is_float(int dtype) { return dtype >= F16 && dtype <= F64; }
-inline int is_unsigned(int dtype) { return dtype == BOOL || (dtype >= U8 && dtype <= U64); }
-inline int bytes_of(int dtype) {
+static inline int is_float(int dtype) { return dtype >= F16 && dtype <= F64; }
+static inline int is_unsigned(int dtype) { return dtype == BOOL || (dtype >= U8 && dtype <= U64); }
+static inline int bytes_of(int dtype) {
   switch (dtype) {
     case BOOL:
     case I8:
@@ -138,7 +144,7 @@ inline int bytes_of(int dtype) {
   }
 }
 // Moves `width` bytes, as one.
-inline void move(target to, long i, source from, long k, int width) {
+static inline void move(target to, long i, source from, long k, int width) {
   switch (width) {
     case 1: to[i] = from[k]; break;
     case 2: ((global ushort*)to)[i] = ((global const ushort*)from)[k]; break;
@@ -152,11 +158,11 @@ inline void move(target to, long i, source from, long k, int width) {
 }
 
 // a before b in the order that sorting uses: NaN is the greatest.
-inline int real_before(real a, real b) { return a < b || (b != b && a == a); }
-inline int int_before(long a, long b, int natural) { return natural ? (ulong)a < (ulong)b : a < b; }
+static inline int real_before(real a, real b) { return a < b || (b != b && a == a); }
+static inline int int_before(long a, long b, int natural) { return natural ? (ulong)a < (ulong)b : a < b; }
 
 // Tells of an operand that is wrong; the first teller wins. The words are those of Fault in device.h.
-inline void tell(global long* fault, int op, long index, long size, long at) {
+static inline void tell(global long* fault, int op, long index, long size, long at) {
   if (atomic_cmpxchg((volatile global int*)fault, 0, op) == 0) {
     fault[1] = index;
     fault[2] = size;
@@ -164,7 +170,7 @@ inline void tell(global long* fault, int op, long index, long size, long at) {
   }
 }
 // The place that an index into an axis of n means; 0 after telling that it means none.
-inline long row_of(long index, int dtype, long n, global long* fault, int op, long at) {
+static inline long row_of(long index, int dtype, long n, global long* fault, int op, long at) {
   if (index < n && index >= -n && !(index < 0 && dtype == U64)) return index < 0 ? index + n : index;
   tell(fault, op, index, n, at);
   return 0;

@@ -6,7 +6,7 @@ typedef struct {
   long outer_shape[MAX_AXES], outer_x[MAX_AXES], inner_shape[MAX_AXES], inner_x[MAX_AXES];
 } reduction;
 
-inline long walk(int rank, const long* shape, const long* stride, long i) {
+static inline long walk(int rank, const long* shape, const long* stride, long i) {
   if (rank == 1) return i * stride[0];
   long at = 0;
   for (int d = rank - 1; d >= 0; --d) {
@@ -17,14 +17,14 @@ inline long walk(int rank, const long* shape, const long* stride, long i) {
   return at;
 }
 
-inline real real_start(int op) { return op == 0 ? 0 : op == 1 ? (real)-INFINITY : 1; }
-inline real real_fold(int op, real a, real x) { return op == 0 ? a + x : op == 1 ? (a > x || a != a ? a : x) : a * x; }
-inline long int_start(int op, int dtype) {
+static inline real real_start(int op) { return op == 0 ? 0 : op == 1 ? (real)-INFINITY : 1; }
+static inline real real_fold(int op, real a, real x) { return op == 0 ? a + x : op == 1 ? (a > x || a != a ? a : x) : a * x; }
+static inline long int_start(int op, int dtype) {
   if (op != 1) return op == 0 ? 0 : 1;
   if (is_unsigned(dtype)) return 0;
   return -(long)(1UL << (8 * bytes_of(dtype) - 2)) * 2;
 }
-inline long int_fold(int op, long a, long x, int natural) {
+static inline long int_fold(int op, long a, long x, int natural) {
   if (op == 0) return (long)((ulong)a + (ulong)x);
   if (op == 2) return (long)((ulong)a * (ulong)x);
   return int_before(a, x, natural) ? x : a;

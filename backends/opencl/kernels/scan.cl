@@ -38,39 +38,6 @@ ONE_AXIS kernel void scan(source decay, ulong decay_at, source x, ulong x_at, ta
   }
 }
 
-// Each element finds its own place: how many come before it, those of equal rank that stand before it among them. Stable,
-// and every item does the same. Only the first `kept` places are written.
-ONE_AXIS kernel void rank(source x, ulong x_at, target values, ulong values_at, target places, ulong places_at,
-                          geometry g, long n, long kept, long step_x, long step_values, long step_places, int dtype,
-                          int descending) {
-  const long i = get_global_id(0);
-  if (i >= g.n * n) return;
-  const long lane = i / n, me = i - lane * n;
-  const long at = place(&g, 1, lane);
-  x += x_at;
-  long before = 0;
-  if (is_float(dtype)) {
-    const real v = load_real(x, dtype, at + me * step_x);
-    for (long k = 0; k < n; ++k) {
-      const real w = load_real(x, dtype, at + k * step_x);
-      const int less = descending ? real_before(v, w) : real_before(w, v);
-      const int more = descending ? real_before(w, v) : real_before(v, w);
-      before += less || (!more && k < me);
-    }
-  } else {
-    const int natural = is_unsigned(dtype);
-    const long v = load_int(x, dtype, at + me * step_x);
-    for (long k = 0; k < n; ++k) {
-      const long w = load_int(x, dtype, at + k * step_x);
-      const int less = descending ? int_before(v, w, natural) : int_before(w, v, natural);
-      before += less || (v == w && k < me);
-    }
-  }
-  if (before >= kept) return;
-  move(values + values_at, place(&g, 2, lane) + before * step_values, x, at + me * step_x, bytes_of(dtype));
-  ((global long*)(places + places_at))[place(&g, 3, lane) + before * step_places] = me;
-}
-
 // How many elements of sorted come before each value.
 ONE_AXIS kernel void search(source sorted, ulong sorted_at, source values, ulong values_at, target out, ulong out_at,
                             geometry g, long n, long step, int dtype, int right) {

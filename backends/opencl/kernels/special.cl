@@ -1,6 +1,6 @@
 // Special functions of floats, by the formulas of the ops' definitions.
 
-inline real psi(real x) {
+static inline real psi(real x) {
   real turned = 0;
   if (x == 0) return copysign((real)INFINITY, -x);
   if (x < 0) {
@@ -23,7 +23,7 @@ inline real psi(real x) {
 }
 
 // The sum over k >= 0 of (x + k)^-s, for x > 0.
-inline real zeta_above(real s, real x) {
+static inline real zeta_above(real s, real x) {
   const real b[9] = {12.0, -720.0, 30240.0, -1209600.0, 47900160.0, -1892437580.3183791606, 74724249600.0,
                      -2950130727918.1642244795, 116467828143500.67248729114};
   if (x == INFINITY) return 0;
@@ -40,14 +40,14 @@ inline real zeta_above(real s, real x) {
   }
   return sum;
 }
-inline real zeta(real s, real x) {
+static inline real zeta(real s, real x) {
   if (x <= 0 && x == floor(x)) return INFINITY;
   if (x > 0) return zeta_above(s, x);
   const real last = x - ceil(x), sign = fmod(s, (real)2) == 0 ? 1 : -1;
   return zeta_above(s, last + 1) + sign * (zeta_above(s, -last) - zeta_above(s, 1 - x));
 }
 
-inline real erf_inverse(real x) {
+static inline real erf_inverse(real x) {
   const real side = fabs(x), p = 1 - side;
   if (!(p > 0)) return p == 0 ? copysign((real)INFINITY, x) : (real)NAN;
   real w = -log(p * (1 + side)), y;
