@@ -57,7 +57,7 @@ p { margin: 4px 0 12px; max-width: 75ch; } .soft { color: var(--soft); }
 .bar { display: flex; height: 8px; border-radius: 4px; overflow: hidden; background: var(--a); margin: 8px 0 6px; }
 .bar i { display: block; } .ok { background: var(--k); } .bad { background: var(--f); }
 table { border-collapse: collapse; width: 100%; font-size: 14px; overflow-wrap: break-word; }
-.what { min-width: 9em; } .beside { white-space: normal; }
+.what { min-width: 9em; } td.beside { white-space: normal; }
 th, td { text-align: left; padding: 5px 10px 5px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { color: var(--soft); font-weight: 600; font-size: 13px; } td.n, th.n { text-align: right; white-space: nowrap; }
 .legend { display: flex; flex-wrap: wrap; gap: 6px 16px; margin: 8px 0 14px; font-size: 13px; }
@@ -80,7 +80,7 @@ code { font: 13px/1.45 ui-monospace, "DejaVu Sans Mono", monospace; }
 @media (max-width: 560px) { body { padding: 16px 12px 40px; font-size: 14px; } h1 { font-size: 22px; }
   .c { width: 17px; height: 17px; line-height: 17px; font-size: 10px; border-radius: 3px; }
   .grid table { font-size: 11px; } .grid th.t { font-size: 8px; } .grid td.o, .grid th.o { width: 30%; }
-  th, td { padding-right: 6px; } }
+  th, td { padding-right: 6px; } td.n, th.n { white-space: normal; } table { font-size: 13px; } }
 )css";
 
 constexpr size_t kOpsInATable = 20;
