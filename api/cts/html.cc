@@ -56,7 +56,8 @@ p { margin: 4px 0 12px; max-width: 75ch; } .soft { color: var(--soft); }
 .card b { font-size: 15px; } .card .sum { font-size: 13px; color: var(--soft); }
 .bar { display: flex; height: 8px; border-radius: 4px; overflow: hidden; background: var(--a); margin: 8px 0 6px; }
 .bar i { display: block; } .ok { background: var(--k); } .bad { background: var(--f); }
-table { border-collapse: collapse; width: 100%; font-size: 14px; }
+table { border-collapse: collapse; width: 100%; font-size: 14px; overflow-wrap: break-word; }
+.what { min-width: 9em; } td.beside { white-space: normal; }
 th, td { text-align: left; padding: 5px 10px 5px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { color: var(--soft); font-weight: 600; font-size: 13px; } td.n, th.n { text-align: right; white-space: nowrap; }
 .legend { display: flex; flex-wrap: wrap; gap: 6px 16px; margin: 8px 0 14px; font-size: 13px; }
@@ -80,7 +81,7 @@ code { font: 13px/1.45 ui-monospace, "DejaVu Sans Mono", monospace; }
   .c { width: 17px; height: 17px; line-height: 17px; font-size: 10px; border-radius: 3px; }
   td.n, th.n { white-space: normal; overflow-wrap: normal; }
   .grid table { font-size: 11px; } .grid th.t { font-size: 8px; } .grid td.o, .grid th.o { width: 30%; }
-  th, td { padding-right: 6px; } }
+  th, td { padding-right: 6px; } td.n, th.n { white-space: normal; } table { font-size: 13px; } }
 )css";
 
 constexpr size_t kOpsInATable = 20;
@@ -176,6 +177,8 @@ void add_reasons(const char* head, const char* about, const std::map<std::string
   }
 }
 
+std::string figure(double x) { return x < 1000 ? fmt::format("{:.3g}", x) : fmt::format("{:.0f}", x); }
+
 void add_performance(const Report& r, std::string& page) {
   if (r.count(Outcome::passed, "P") == 0) return;
   page +=
@@ -187,10 +190,11 @@ void add_performance(const Report& r, std::string& page) {
     std::string unit = row.note.substr(0, cut), beside = cut == row.note.npos ? "" : row.note.substr(cut + 2), size;
     if (size_t comma = unit.find(", "); comma != unit.npos) size = unit.substr(comma), unit.resize(comma);
     double value = row.numbers.at("value");
-    page += fmt::format("<tr><td>{}{}</td><td class=n>{:.3g} {}</td>", escaped(row.name), escaped(size), value, unit);
+    page += fmt::format("<tr><td class=what>{}{}</td><td class=n>{} {}</td>", escaped(row.name), escaped(size),
+                        figure(value), unit);
     if (row.numbers.count("beside"))
-      page += fmt::format("<td class=n>{:.3g} <span class=soft>{}</span></td><td class=n>{:.2f}</td></tr>\n",
-                          row.numbers.at("beside"), escaped(beside), value / row.numbers.at("beside"));
+      page += fmt::format("<td class=\"n beside\">{} <span class=soft>{}</span></td><td class=n>{:.2f}</td></tr>\n",
+                          figure(row.numbers.at("beside")), escaped(beside), value / row.numbers.at("beside"));
     else page += "<td></td><td></td></tr>\n";
   }
   page += "</table>\n";
