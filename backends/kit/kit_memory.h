@@ -11,22 +11,22 @@
 extern "C" {
 #endif
 
-/* One region from dimension dim on: a run of bytes, repeated over the outer dimensions. */
-static inline void oar_kit_copy_region(const oar_region_t* region, uint32_t dim, char* dst, const char* src) {
+/* One region from dimension dim on, to and from bytes behind its offsets: a run of bytes, repeated over the outer
+ * dimensions. Pointers are made only where there is something to copy: NULL is fine for nothing. */
+static inline void oar_kit_copy_region(const oar_region_t* region, uint32_t dim, int64_t to, int64_t from) {
   if (region->size_bytes == 0) return;
   if (dim == region->n_dims) {
-    memmove(dst, src, (size_t)region->size_bytes);
+    memmove((char*)region->dst + region->dst_offset + to, (const char*)region->src + region->src_offset + from,
+            (size_t)region->size_bytes);
     return;
   }
   for (int64_t i = 0; i < region->counts[dim]; ++i)
-    oar_kit_copy_region(region, dim + 1, dst + i * region->dst_strides[dim], src + i * region->src_strides[dim]);
+    oar_kit_copy_region(region, dim + 1, to + i * region->dst_strides[dim], from + i * region->src_strides[dim]);
 }
 
 /* All regions, one after the other. */
 static inline void oar_kit_copy(uint32_t n, const oar_region_t* const* regions) {
-  for (uint32_t i = 0; i < n; ++i)
-    oar_kit_copy_region(regions[i], 0, (char*)regions[i]->dst + regions[i]->dst_offset,
-                        (const char*)regions[i]->src + regions[i]->src_offset);
+  for (uint32_t i = 0; i < n; ++i) oar_kit_copy_region(regions[i], 0, 0, 0);
 }
 
 /* False, and nothing written, unless the pattern has 1, 2, 4 or 8 bytes and divides the span. */
