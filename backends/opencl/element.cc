@@ -72,7 +72,8 @@ oar_status_t run_special(oar_pack_t* pack, const oar_kernel_decl_t* decl, const 
 
 constexpr uint64_t kNumbersMask[] = {kNumeric};
 constexpr uint64_t kFloatsMask[] = {kFloats};
-// Near its zeros digamma is a small difference of large terms: two sound results of f64 are far apart there.
+// Near its zeros, of which each interval below 0 has one, digamma is a small difference of large terms: two sound results
+// of f64 are far apart there.
 constexpr uint64_t kShortFloatsMask[] = {kFloats & ~kF64};
 constexpr uint64_t kBitsMask[] = {kInts | kBool};
 constexpr uint64_t kCompareMask[] = {kNumeric, kNumeric, kBool};

@@ -19,6 +19,19 @@ static inline int packed_row(const packing* p, long row, long* at) {
   return d0 >= 0 && d0 < p->size[0] && d1 >= 0 && d1 < p->size[1];
 }
 
+// Eight channels of eight numbers each, which lie `plane` apart, as eight places of eight channels `channels` apart; the
+// first `skipped` places are read, but not written.
+static inline void turn(global const float* from, long plane, global float* to, long channels, long skipped) {
+  const float8 a = vload8(0, from), b = vload8(0, from + plane), c = vload8(0, from + 2 * plane),
+               d = vload8(0, from + 3 * plane), e = vload8(0, from + 4 * plane), f = vload8(0, from + 5 * plane),
+               g = vload8(0, from + 6 * plane), h = vload8(0, from + 7 * plane);
+#define PLACE(i)    \
+  if (i >= skipped) \
+    vstore8((float8)(a.s##i, b.s##i, c.s##i, d.s##i, e.s##i, f.s##i, g.s##i, h.s##i), 0, to + i * channels);
+  PLACE(0) PLACE(1) PLACE(2) PLACE(3) PLACE(4) PLACE(5) PLACE(6) PLACE(7)
+#undef PLACE
+}
+
 // An item packs a row.
 __attribute__((reqd_work_group_size(1, 1, 1))) kernel void pack_rows(source x, ulong x_at, target packed,
                                                                      ulong packed_at, packing p, int dtype) {
@@ -34,9 +47,17 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void pack_rows(source x, u
   x += x_at;
   from -= p.before[2] * p.stride[4];
   if (dtype == F32) {
+    global const float* plain = (global const float*)x + from;
+    // The last block of a row begins where it ends with the row, before the row if that is short and something is there.
+    long whole = p.stride[4] == 1 ? p.channels / 8 * 8 : 0;
+    if (from + min(first, last - 8) < 0) whole = 0;
+    for (long d = first; d < last && whole > 0; d += 8) {
+      const long begin = min(d, last - 8);
+      for (long c = 0; c < whole; c += 8)
+        turn(plain + c * p.stride[1] + begin, p.stride[1], to + begin * p.channels + c, p.channels, d - begin);
+    }
     for (long d = first; d < last; ++d)
-      for (long c = 0; c < p.channels; ++c)
-        to[d * p.channels + c] = ((global const float*)x)[from + c * p.stride[1] + d * p.stride[4]];
+      for (long c = whole; c < p.channels; ++c) to[d * p.channels + c] = plain[c * p.stride[1] + d * p.stride[4]];
   } else {
     for (long d = first; d < last; ++d)
       for (long c = 0; c < p.channels; ++c)
@@ -95,11 +116,35 @@ typedef struct {
   long panels, outputs, group_in, group_out; /* group_in, group_out: from group to group */
 } windows;
 
-static inline void place_of_window(const windows* g, long i, long* from, long* to) {
-  const long a = i / g->count[2], e2 = i - a * g->count[2], b = a / g->count[1], e1 = a - b * g->count[1],
-             n = b / g->count[0], e0 = b - n * g->count[0];
-  *from = n * g->image + e0 * g->step[0] + e1 * g->step[1] + e2 * g->step[2] + g->first;
-  *to = n * g->to_image + e0 * g->to_step[0] + e1 * g->to_step[1] + e2 * g->to_step[2] + g->to_first;
+// Positions along the axes, and where they lie in the image and in the result.
+typedef struct {
+  long e[AXES], from, to;
+} spot;
+static inline spot spot_of(const windows* g, long i) {
+  const long a = i / g->count[2], b = a / g->count[1], n = b / g->count[0];
+  spot s;
+  s.e[2] = i - a * g->count[2];
+  s.e[1] = a - b * g->count[1];
+  s.e[0] = b - n * g->count[0];
+  s.from = n * g->image + g->first;
+  s.to = n * g->to_image + g->to_first;
+  for (int d = 0; d < AXES; ++d) {
+    s.from += s.e[d] * g->step[d];
+    s.to += s.e[d] * g->to_step[d];
+  }
+  return s;
+}
+static inline void next_spot(const windows* g, spot* s) {
+  for (int d = AXES - 1; d >= 0; --d) {
+    s->from += g->step[d];
+    s->to += g->to_step[d];
+    if (++s->e[d] < g->count[d]) return;
+    s->e[d] = 0;
+    s->from -= g->count[d] * g->step[d];
+    s->to -= g->count[d] * g->to_step[d];
+  }
+  s->from += g->image;
+  s->to += g->to_image;
 }
 
 // ROWS places and a panel of 16 results, or of 32 (two), in registers.
@@ -107,7 +152,12 @@ static inline void window_block(global const float* x, global const float* w, gl
                          const windows* g, long first, long columns, int dtype, const int two) {
   long from[ROWS], to[ROWS];
   const long left = min(g->places - first, (long)ROWS), width = two ? 32 : 16;
-  for (int r = 0; r < ROWS; ++r) place_of_window(g, first + min((long)r, left - 1), &from[r], &to[r]);
+  spot s = spot_of(g, first);
+  for (int r = 0; r < ROWS; ++r) {
+    from[r] = s.from;
+    to[r] = s.to;
+    if (r + 1 < left) next_spot(g, &s);
+  }
   const float16 start0 = vload16(0, bias), start1 = two ? vload16(1, bias) : (float16)(0);
   float16 c00 = start0, c10 = start0, c20 = start0, c30 = start0, c40 = start0, c50 = start0, c60 = start0,
           c70 = start0, c01 = start1, c11 = start1, c21 = start1, c31 = start1, c41 = start1, c51 = start1,
@@ -181,13 +231,12 @@ __attribute__((reqd_work_group_size(TILE, TILE, 1))) kernel void windows_tiled(s
   global const float* a = (global const float*)(x + x_at) + group * g.group_in;
   global const float* all = (global const float*)(w + w_at);
   global const float* b = all + (group * g.panels + panel) * g.rows * TILE;
-  long from, to;
-  place_of_window(&g, min(i, g.places - 1), &from, &to);
+  const spot s = spot_of(&g, min(i, g.places - 1));
   float sum = all[(groups * g.panels * g.rows + group * g.panels + panel) * TILE + column];
   for (long t0 = 0; t0 < g.taps[0]; ++t0)
     for (long t1 = 0; t1 < g.taps[1]; ++t1)
       for (long t2 = 0; t2 < g.taps[2]; ++t2) {
-        const long at = from + t0 * g.tap[0] + t1 * g.tap[1] + t2 * g.tap[2];
+        const long at = s.from + t0 * g.tap[0] + t1 * g.tap[1] + t2 * g.tap[2];
         const long weight = g.w_first + t0 * g.w_tap[0] + t1 * g.w_tap[1] + t2 * g.w_tap[2];
         for (long j = 0; j < g.run; j += TILE) {
           a_tile[row][column] = j + column < g.run ? a[at + j + column] : 0;
@@ -198,7 +247,7 @@ __attribute__((reqd_work_group_size(TILE, TILE, 1))) kernel void windows_tiled(s
         }
       }
   const long o = panel * TILE + column;
-  if (i < g.places && o < g.outputs) store_real(out + out_at, dtype, to + group * g.group_out + o * g.to_channel, sum);
+  if (i < g.places && o < g.outputs) store_real(out + out_at, dtype, s.to + group * g.group_out + o * g.to_channel, sum);
 }
 
 // Gradients of weights: sums over the places of a part of the images, part after part as [O, C, *K].
