@@ -5,7 +5,8 @@
     api/abi, api/include  <-  bindings, examples, api/cli, api/cts
     tests may include anything; nothing includes tests or ci
 
-A file may also include its own part. api/cli carries the kit as `oarlock cts`, so it may include api/cts. Public
+A file may also include its own part. api/cli carries the kit as `oarlock cts`, so it may include api/cts; what
+`oarlock new-plugin` writes (api/cli/templates) is a plugin like any other. Public
 headers (api/include) reach only what is installed beside them, so not core. api/gen reads the op table, so it may
 include what ops may. Only backends name a vendor's header.
 """
@@ -29,6 +30,7 @@ PARTS = {
     "bindings/*": "program",
     "examples": "program",
     "api/cli": "cli",
+    "api/cli/templates": "backend",
     "api/cts": "cts",
     "api/docs": "program",
     "api/gen": "gen",

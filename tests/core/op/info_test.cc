@@ -49,8 +49,7 @@ TEST(OpInfo, NamesAreAllThere) {
     EXPECT_TRUE(op_info(name).primitive) << name;
     EXPECT_TRUE(op_info(name).has_reference) << name;
   }
-  for (auto& name : names)
-    if (op_info(name).plugin.empty()) EXPECT_FALSE(op_info(name).cases.empty()) << name;
+  for (auto& name : names) EXPECT_TRUE(!op_info(name).plugin.empty() || !op_info(name).cases.empty()) << name;
   EXPECT_THROW(op_info("no_such_op"), Error);
 }
 
