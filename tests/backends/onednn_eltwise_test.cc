@@ -30,10 +30,19 @@ double ulps(uint32_t dtype, double got, double want) {
   return std::abs(got - want) / std::ldexp(1.0, std::max(std::ilogb(want) - 7, -133));
 }
 
+// The CPU's own conversion to bf16 takes denormals for zeros, by its definition (VCVTNEPS2BF16).
+bool flushed(const Function& f, double got, double x, double want) {
+  if (f.dtype != kBf16 || !__builtin_cpu_supports("avx512bf16")) return false;
+  auto denormal = [](double v) { return v != 0 && std::abs(v) < std::ldexp(1, -126); };
+  return (denormal(x) || denormal(want)) && got == 0 && std::signbit(got) == std::signbit(want);
+}
+
 void expect_values(const Function& f, const Array& x, const Array& out, double most) {
-  for (int64_t i = 0; i < x.count(); ++i)
+  for (int64_t i = 0; i < x.count(); ++i) {
+    if (flushed(f, out.get(i), x.get(i), f.libm(x.get(i)))) continue;
     ASSERT_LE(ulps(f.dtype, out.get(i), f.libm(x.get(i))), most)
         << f.op << " of " << x.get(i) << " is " << out.get(i) << ", not " << f.libm(x.get(i));
+  }
 }
 
 TEST(OnednnEltwise, AgreesWithLibm) {

@@ -1,0 +1,30 @@
+// Who takes calls of a thread instead of running them: what captures programs. core/graph/recording.h
+#pragma once
+#include <functional>
+#include <vector>
+
+#include <oarlock/base/status.h>
+#include <oarlock/base/tensor.h>
+
+namespace oarlock::dispatch {
+
+struct Call;
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  // Takes the call: outputs become stand-ins, all of them, hidden ones last. Operands have been checked and are on one device.
+  virtual Status record(Call& call, std::vector<Tensor>& outputs) = 0;
+  // Is this stand-in one of this recorder's, or of one around it?
+  virtual bool owns(const TensorImpl& t) const = 0;
+  // How often a stand-in was written to, as a storage's version.
+  virtual uint32_t version(const TensorImpl& t) const = 0;
+  // A host value that each run asks `next` for; random: the next draw of a generator.
+  virtual Tensor feed(DType dtype, const Shape& shape, bool random, std::function<Tensor()> next) = 0;
+  // Tensor::set_data where one of the two is a stand-in.
+  virtual Status set_data(const Tensor& to, const Tensor& from) = 0;
+};
+
+// Of this thread; null: calls run. trace::kRecording is on while any thread has one.
+Recorder*& recorder();
+
+}  // namespace oarlock::dispatch
