@@ -11,7 +11,7 @@ _SOURCE = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*(\.[a-z0-9_]+)?")
 _FOREIGN_SUFFIX = {".cpp": ".cc", ".cxx": ".cc", ".hh": ".h"}
 
 # tests/X mirrors X; these folders of tests have no counterpart, being about the whole.
-_OWN_TESTS = {"abi", "bench", "cli", "cts", "fuzz", "house", "install", "layer_plugins", "onnx", "results", "sim", "training"}
+_OWN_TESTS = {"abi", "bench", "cli", "cts", "fuzz", "house", "install", "layer_plugins", "npu", "onnx", "results", "sim", "training"}
 
 
 def _plain(path):
