@@ -77,8 +77,9 @@ namespace {
 // Every place in a program that names a value.
 template <class P, class See>
 void each_name(P& p, const See& see) {
+  using N = std::conditional_t<std::is_const_v<P>, const Node, Node>;
   for (auto& v : p.body.results) see(v);
-  each_node(p.body, [&](auto& n) {
+  each_node(p.body, [&](N& n) {
     for (auto& v : n.inputs) see(v);
     for (auto& b : n.bodies)
       for (auto& v : b.results) see(v);
