@@ -33,18 +33,16 @@ Plan::~Plan() {
 }
 
 // The home is where t is from now on.
-Status Plan::place(Home& home, const Tensor& t) {
+void Plan::place(Home& home, const Tensor& t) {
   const TensorImpl& at = *t.impl();
-  if (home.elements.defined()) {
-    const TensorImpl& before = *home.elements.impl();
-    bool there = before.view.data == at.view.data && before.view.byte_offset == at.view.byte_offset;
-    home.elements = t;
-    home.storage->stream = at.storage ? at.storage->stream : nullptr;
-    if (there) return {};
-  }
+  // A state's tensor stays the same one while its elements may move, so what counts is where they were.
+  Block now{at.view.data, at.view.byte_offset, home.bytes};
+  bool there = home.placed && home.storage->block.data == now.data && home.storage->block.byte_offset == now.byte_offset;
   home.elements = t;
   home.storage->stream = at.storage ? at.storage->stream : nullptr;
-  home.storage->block = {at.view.data, at.device->addressable ? 0 : at.view.byte_offset, home.bytes};
+  if (there) return;
+  home.placed = true;
+  home.storage->block = now;
   for (int s : home.spots) {
     Spot& spot = spots_[size_t(s)];
     oar_view_t& v = spot.tensor.impl()->view;
@@ -53,7 +51,6 @@ Status Plan::place(Home& home, const Tensor& t) {
     if (!at.device->addressable) v.byte_offset += spot.byte_offset;
     else if (v.data) v.data = static_cast<char*>(v.data) + spot.byte_offset;
   }
-  return {};
 }
 
 Status Plan::bind(std::span<const Tensor> inputs) {
@@ -108,7 +105,7 @@ Status Plan::bind(std::span<const Tensor> inputs) {
       }
     }
     OAR_TRY(wait_for(t));
-    OAR_TRY(place(home, t));
+    place(home, t);
   }
   if (!stream) return {};
   if (device_.lost.load(std::memory_order_relaxed))

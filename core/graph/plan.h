@@ -59,7 +59,7 @@ class Plan {
   struct Other;
   explicit Plan(DeviceState& device);
   Status bind(std::span<const Tensor> inputs);
-  Status place(Home& home, const Tensor& t);
+  void place(Home& home, const Tensor& t);
   Status failed(size_t step, oar_status_t status);
   Result<Outcome> collect();
   static oar_status_t OAR_CALL go_other(void* state, const oar_frame_t* frame);

@@ -14,6 +14,7 @@ struct Plan::Home {
   int origin = -1;                 // the spot that covers it
   int merged = -1;                 // into another home, by writing in place
   Storage* storage = nullptr;      // its spots'; borrows whatever is here at the time
+  bool placed = false;             // the storage says where
   Tensor elements{};               // of a bound one: who is here at the time
   std::vector<int> spots{};
 };
