@@ -132,6 +132,13 @@ ValueId Recording::value(const Tensor& t) {
   return take_up(t, new_slot(p_.add(std::move(v))))->now;
 }
 
+std::vector<Tensor> Recording::leaves() const {
+  std::vector<Tensor> out;
+  for (const Taken& t : taken_)
+    if (t.tensor.requires_grad()) out.push_back(t.tensor);
+  return out;
+}
+
 void Recording::begin_body(Body& body) { nodes_.push_back(&body.nodes); }
 void Recording::end_body() { nodes_.pop_back(); }
 

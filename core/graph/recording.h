@@ -37,6 +37,9 @@ class Recording : public dispatch::Recorder {
   // Takes a tensor up as a state under that name (a dot path). Once per tensor.
   ValueId add_state(const Tensor& t, std::string name);
 
+  // The tensors with elements that were taken up so far and require a gradient.
+  std::vector<Tensor> leaves() const;
+
   // Updates and gradients of the states go into the program; leaves get the gradients back that they had before.
   void finish();
 

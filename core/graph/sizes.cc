@@ -1,16 +1,10 @@
 #include "core/graph/sizes.h"
 
-#include <cctype>
+#include <set>
 
 namespace oarlock::graph {
 namespace {
 
-bool is_name(std::string_view text) {
-  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0]))) return false;
-  for (char c : text)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') return false;
-  return true;
-}
 bool is_size(op::AttrKind k) { return k == op::AttrKind::dim || k == op::AttrKind::dims; }
 
 }  // namespace
@@ -38,9 +32,7 @@ Status Sizes::bind(const Shape& declared, const Shape& actual, const std::string
                    to_string(actual) + ".");
   };
   if (declared.rank != actual.rank) return disagree("the rank disagrees");
-  for (int i = 0; i < declared.rank; ++i)
-    if (!declared[i].known() && !value(declared[i]).known())
-      if (std::string name = symbols_.text(declared[i]); is_name(name)) known_[name] = actual(i);
+  for (int i = 0; i < declared.rank; ++i) solve(declared[i], actual(i));
   for (int i = 0; i < declared.rank; ++i) {
     Dim want = value(declared[i]);
     if (want.known() && want != actual[i])
@@ -48,6 +40,23 @@ Status Sizes::bind(const Shape& declared, const Shape& actual, const std::string
                       std::to_string(actual(i)) + ")");
   }
   return {};
+}
+
+// A size that speaks of one unknown name only, as a straight line: "N", "4*N + 1".
+void Sizes::solve(Dim d, int64_t actual) {
+  if (value(d).known()) return;
+  std::set<std::string, std::less<>> unknown;
+  auto at = [&](int64_t n) {
+    return symbols_.evaluate(d, [&](std::string_view name) {
+      if (auto it = known_.find(name); it != known_.end()) return it->second;
+      unknown.insert(std::string(name));
+      return n;
+    });
+  };
+  int64_t first = at(1), slope = at(2) - first;
+  if (unknown.size() != 1 || slope <= 0 || (actual - first) % slope != 0) return;
+  int64_t n = 1 + (actual - first) / slope;
+  if (n >= 0 && at(n) == actual) known_[*unknown.begin()] = n;
 }
 
 std::string Sizes::shape_text(const Shape& s) const {

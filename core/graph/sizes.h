@@ -22,6 +22,7 @@ class Sizes {
   Status check(const std::vector<op::Guard>& guards) const;
 
  private:
+  void solve(Dim d, int64_t actual);
   std::string shape_text(const Shape& s) const;  // "[N=4, 3]"
   const op::Symbols& symbols_;
   std::map<std::string, int64_t, std::less<>> known_;
