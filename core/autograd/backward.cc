@@ -135,11 +135,10 @@ class Backward {
 
   Result<Tensor> value(const Node& n, const Saved& s, int index, int output) {
     if (!s.tensor) return Tensor();
-    if (s.has_elements && s.tensor->storage &&
-        s.tensor->storage->version.load(std::memory_order_relaxed) != s.version) {
+    if (s.has_elements && version_of(*s.tensor) != s.version) {
       return invalid(name_of(n) + ": " + operand_name(n, s, index) +
                      " was written to after this call was recorded (version " + std::to_string(s.version) + ", now " +
-                     std::to_string(s.tensor->storage->version.load()) +
+                     std::to_string(version_of(*s.tensor)) +
                      "), so its gradient would be wrong. Write to a clone, or write after backward.");
     }
     if (s.is_output && create_ && s.has_elements) {  // give the rule an output that is on the tape again

@@ -77,7 +77,7 @@ struct FunctionCall {
       for (size_t i = 0; i < before.size(); ++i)
         if (before[i].impl() == t.impl()) output = int(i);
       TensorImpl* p = t.impl();
-      uint32_t version = p->storage ? p->storage->version.load(std::memory_order_relaxed) : 0;
+      uint32_t version = version_of(*p);
       bool again = output >= 0 && outputs[size_t(output)].requires_grad();
       if (again) {
         p = alias_tensor(*p, p->shape, p->strides, 0);

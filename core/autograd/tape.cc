@@ -113,10 +113,9 @@ void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, i
     if (!t) continue;
     const op::Output& out = def.outputs[std::min(i, def.outputs.count - 1)];
     bool save =
-        t->storage && ((out.flags & op::hidden) || (op.output_read_by[std::min(i, def.outputs.count - 1)] & n->wanted));
+        has_elements(*t) && ((out.flags & op::hidden) || (op.output_read_by[std::min(i, def.outputs.count - 1)] & n->wanted));
     if (save)
-      n->outputs[size_t(i)] = {alias_tensor(*t, t->shape, t->strides, 0),
-                               t->storage->version.load(std::memory_order_relaxed), true, true};
+      n->outputs[size_t(i)] = {alias_tensor(*t, t->shape, t->strides, 0), version_of(*t), true, true};
     else n->outputs[size_t(i)] = {outline(*t), 0, false, true};
     if (!(set_of(t->dtype) & (kFloat | kComplex))) continue;
     t->requires_grad = true;
@@ -133,7 +132,7 @@ void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, i
     const op::Input& in = def.inputs[std::min(i, def.inputs.count - 1)];
     if ((op.input_read_by[std::min(i, def.inputs.count - 1)] & n->wanted) || (in.flags & op::host)) {
       detail::retain(t);
-      n->inputs[size_t(i)] = {t, t->storage ? t->storage->version.load(std::memory_order_relaxed) : 0, true, false};
+      n->inputs[size_t(i)] = {t, version_of(*t), true, false};
     } else {
       n->inputs[size_t(i)] = {outline(*t), 0, false, false};
     }

@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/settings.h"
 #include "core/dispatch/key.h"
+#include "core/dispatch/recorder.h"
 #include "core/dispatch/role.h"
 #include "core/dispatch/run.h"
 #include "core/profile/trace.h"
@@ -20,7 +21,7 @@ std::string operand(const op::Op& op, int i) {
   return def.inputs.count && i >= def.inputs.count ? name + "[" + std::to_string(i - def.inputs.count + 1) + "]" : name;
 }
 
-Status check_operands(const Call& c) {
+Status check_operands(const Call& c, const Recorder* recorder) {
   const op::OpDef& def = *c.op.def;
   int most = c.op.variadic ? c.n_inputs : def.inputs.count;
   if (c.n_inputs < c.op.required_inputs || c.n_inputs > most)
@@ -36,7 +37,10 @@ Status check_operands(const Call& c) {
       if (flags & op::optional) continue;
       return invalid(std::string(def.name) + ": " + operand(c.op, i) + " has no value; it is required.");
     }
-    if (!t->storage && count(t->shape) != 0)
+    if (t->stands_for) {
+      if (!recorder || !recorder->owns(*t))
+        return invalid(std::string(def.name) + ": " + operand(c.op, i) + ": " + no_elements_text(*t));
+    } else if (!t->storage && count(t->shape) != 0)
       return invalid(std::string(def.name) + ": " + operand(c.op, i) +
                      " has a shape but no elements: a gradient rule read what its op did not list in .saves.");
     if (flags & op::host) {
@@ -113,11 +117,21 @@ Status gather(Call& c, Status disagreement, std::vector<Tensor>& keep, std::vect
 
 }  // namespace
 
+Status perform(const Call& c, std::vector<Tensor>& outputs) {
+  const op::OpDef& def = *c.op.def;
+  outputs.clear();
+  if (def.role == op::Role::assign) return run_assign(c);
+  if (!def.view && def.role != op::Role::transfer) return run_call(c, outputs);
+  outputs.resize(1);
+  return def.view ? run_view(c, &outputs[0]) : run_transfer(c, &outputs[0]);
+}
+
 Status call_with(Call& c, std::vector<Tensor>& outputs) {
   if (trace::active() & trace::kUnread) [[unlikely]]
     trace::read_settings();
   const op::OpDef& def = *c.op.def;
-  OAR_TRY(check_operands(c));
+  Recorder* recording = trace::active() & trace::kRecording ? recorder() : nullptr;
+  OAR_TRY(check_operands(c, recording));
   std::vector<Tensor> gathered;
   std::vector<TensorImpl*> in;
   if (Status found = find_device(c); !found.ok()) [[unlikely]]
@@ -137,23 +151,25 @@ Status call_with(Call& c, std::vector<Tensor>& outputs) {
         return invalid(std::string(def.name) + ": " + operand(c.op, i) +
                        " requires a gradient, and writing to it would not be recorded. Wrap the call in NoGrad.");
   outputs.clear();
-  if (def.view || def.role == op::Role::transfer) {
-    outputs.resize(1);
-    OAR_TRY(def.view ? run_view(c, &outputs[0]) : run_transfer(c, &outputs[0]));
+  if (recording) {
+    c.decompose = wanted && !def.gradient && def.decompose;
+    c.with_hidden = wanted && def.gradient;
+    OAR_TRY(recording->record(c, outputs));
+    if (def.role == op::Role::assign) return {};
   } else if (def.role == op::Role::assign) {
     return run_assign(c);
   } else {
     c.decompose = wanted && !def.gradient && def.decompose;
     c.with_hidden = wanted && def.gradient;
-    if (wanted) {  // the casts are calls of their own on the tape
+    if (wanted && !def.view && def.role != op::Role::transfer) {  // the casts are calls of their own on the tape
       std::vector<Tensor> keep;
       std::vector<TensorImpl*> cast;
       OAR_TRY(promote_operands(c, keep, cast));
       if (!cast.empty()) return call_with(c, outputs);
     }
-    OAR_TRY(run_call(c, outputs));
+    OAR_TRY(perform(c, outputs));
   }
-  if (trace::active() & trace::kAnomaly) [[unlikely]] {
+  if (!recording && trace::active() & trace::kAnomaly) [[unlikely]] {
     std::vector<Tensor> in(size_t(c.n_inputs));
     for (int i = 0; i < c.n_inputs; ++i)
       if (c.inputs[i]) {

@@ -85,6 +85,10 @@ struct Entry : std::enable_shared_from_this<Entry> {
 // Infers, then asks the candidates. log: if given, gets every candidate and nothing is kept prepared.
 Result<std::shared_ptr<Entry>> make_entry(const Call& call, std::vector<Candidate>* log = nullptr);
 
+// The call's outputs by its op's strings: shapes and dtypes of e, its attributes normalised, and what operands are cast to
+// (then e.kind is promote). guards: where comparisons of symbolic sizes that can't be decided go.
+Status infer_call(const Call& call, Entry& e, std::vector<op::Guard>* guards = nullptr);
+
 // What a view of a row-major operand by one list of integers came to (reshape, permute, expand ...): such a view depends
 // on nothing else, so the next one of the same sizes needs no rule.
 struct LastView {

@@ -24,7 +24,20 @@ class Recorder {
   virtual Status set_data(const Tensor& to, const Tensor& from) = 0;
 };
 
-// Of this thread; null: calls run. trace::kRecording is on while any thread has one.
-Recorder*& recorder();
+// Of this thread; null: calls run.
+Recorder* recorder();
+Recorder* set_recorder(Recorder* recorder);  // gives back the one before
+
+// While one lives, calls of this thread run even if a program is being captured.
+class RecorderPause {
+ public:
+  RecorderPause() : before_(set_recorder(nullptr)) {}
+  ~RecorderPause() { set_recorder(before_); }
+  RecorderPause(const RecorderPause&) = delete;
+  RecorderPause& operator=(const RecorderPause&) = delete;
+
+ private:
+  Recorder* before_;
+};
 
 }  // namespace oarlock::dispatch

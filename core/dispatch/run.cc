@@ -169,6 +169,8 @@ bool fits(const Shape& got, const Shape& want) {
   return true;
 }
 
+}  // namespace
+
 Status run_decomposition(Entry& e, const Call& c, std::vector<Tensor>& outputs) {
   const op::OpDef& def = *c.op.def;
   std::vector<Tensor> in(size_t(c.n_inputs)), out;
@@ -244,6 +246,8 @@ Status allow_fallback(const Entry& e, const Call& c) {
   if (list.find("," + name + ",") == std::string::npos) return refused("Setting fallback allows only: " + policy + ".");
   return {};
 }
+
+namespace {
 
 Status run_fallback(Entry& e, const Call& c, std::vector<Tensor>& outputs) {
   OAR_TRY(allow_fallback(e, c));

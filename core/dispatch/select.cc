@@ -291,7 +291,9 @@ void lay_out_as_seen(Entry& e) {
   for (size_t k = 0; k < e.order.size(); ++k) e.strides[0][size_t(e.order[k])] = strides[k];
 }
 
-Status infer(const Call& c, Entry& e) {
+}  // namespace
+
+Status infer_call(const Call& c, Entry& e, std::vector<op::Guard>* guards) {
   const op::OpDef& def = *c.op.def;
   const Shape* shapes[256];
   DType types[256];
@@ -313,17 +315,18 @@ Status infer(const Call& c, Entry& e) {
                  out_type.data(), var, report);
   std::vector<const oar_view_t*> host(size_t(c.n_inputs), nullptr);
   for (int i = 0; i < c.n_inputs; ++i)
-    if (c.inputs[i] && (c.op.host_inputs >> std::min(i, 63) & 1)) host[size_t(i)] = &c.inputs[i]->view;
+    if (c.inputs[i] && (c.op.host_inputs >> std::min(i, 63) & 1)) host[size_t(i)] = c.inputs[i]->storage ? &c.inputs[i]->view : nullptr;
   call.host_values = host.data();
   if (!call.run()) return invalid(report.error);
+  if (guards) guards->insert(guards->end(), report.guards.begin(), report.guards.end());
   e.n_outputs = call.out_count;
   e.launch = call.out_count == 0;
   for (int i = 0; i < call.out_count; ++i) {
     const op::Spec& spec = c.op.rule.out[std::min(i, def.outputs.count - 1)];
     bool fresh = std::any_of(c.op.rule.item + spec.first, c.op.rule.item + spec.first + spec.count,
                              [](const op::Item& it) { return it.kind == op::Item::fresh; });
-    bool known = !fresh || std::all_of(out[size_t(i)].begin(), out[size_t(i)].end(), [](Dim d) { return d.known(); });
-    e.dynamic |= !known;
+    bool known = std::all_of(out[size_t(i)].begin(), out[size_t(i)].end(), [](Dim d) { return d.known(); });
+    e.dynamic |= fresh && !known;
     if (known) OAR_TRY(check_sizes(out[size_t(i)], out_type[size_t(i)], def.name));
     e.launch |= !known || count(out[size_t(i)]) != 0;
     e.shapes.push_back(out[size_t(i)]);
@@ -342,13 +345,11 @@ Status infer(const Call& c, Entry& e) {
   return {};
 }
 
-}  // namespace
-
 Result<std::shared_ptr<Entry>> make_entry(const Call& c, std::vector<Candidate>* log) {
   auto e = std::make_shared<Entry>();
   e->op = &c.op;
   e->device = c.device;
-  OAR_TRY(infer(c, *e));
+  OAR_TRY(infer_call(c, *e));
   if (e->kind == Kind::promote && !log) return e;
   const op::OpDef& def = *c.op.def;
   bool chosen = false;

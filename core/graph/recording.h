@@ -5,8 +5,10 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
+#include "core/device/device.h"
 #include "core/dispatch/recorder.h"
 #include "core/graph/program.h"
 
@@ -31,9 +33,12 @@ class Recording : public dispatch::Recorder {
   // what they hold then.
   ValueId value(const Tensor& t);
   // Adds a value of its own: an input or parameter of a body.
-  Tensor add_input(std::string name, DType dtype, const Shape& shape, Kind kind = Kind::input);
+  Tensor add_input(std::string name, DType dtype, const Shape& shape, Kind kind = Kind::input, bool host = false);
   // Takes a tensor up as a state under that name (a dot path). Once per tensor.
   ValueId add_state(const Tensor& t, std::string name);
+
+  // The tensors with elements that were taken up so far and require a gradient.
+  std::vector<Tensor> leaves() const;
 
   // Updates and gradients of the states go into the program; leaves get the gradients back that they had before.
   void finish();
@@ -54,6 +59,8 @@ class Recording : public dispatch::Recorder {
  private:
   struct Slot;
   Slot* slot_of(const TensorImpl& t) const;
+  Slot* take_up(const Tensor& t, Slot* slot);
+  Slot* alias_of(const TensorImpl& t) const;
   Slot* new_slot(ValueId v);
   TensorImpl* stand_in(ValueId v, Slot* slot);
   Status emit(dispatch::Call& call, std::span<const Shape> shapes, std::span<const DType> dtypes,
@@ -64,13 +71,13 @@ class Recording : public dispatch::Recorder {
   std::vector<std::vector<Node>*> nodes_;  // the innermost body last
   DeviceState& device_;
   op::SymbolScope symbols_;
-  Recorder* before_;
   std::string where_;
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::unordered_map<const void*, Slot*> known_;      // stand-ins' slots
-  std::unordered_map<TensorImpl*, Slot*> taken_up_;   // tensors with elements
+  std::unordered_set<const Slot*> known_;
+  struct Taken;
+  std::vector<Taken> taken_;  // tensors with elements, in the order they were taken up
+  std::unordered_map<const TensorImpl*, size_t> place_;
   std::vector<Slot*> of_value_;
-  std::vector<Tensor> keep_;
   bool finished_ = false;
 };
 

@@ -15,7 +15,8 @@ enum Sink : uint32_t {
   kUnread = 8,
   kAnomaly = 16,
   kReport = 32,
-  kCapture = 64
+  kCapture = 64,
+  kRecording = 128  // some thread captures a program
 };
 // Which sinks are on. Zero almost always.
 extern std::atomic<uint32_t> on;

@@ -6,6 +6,7 @@
 #include "core/autograd/tape.h"
 #include "core/device/device_memory.h"
 #include "core/device/host_memory.h"
+#include "core/dispatch/recorder.h"
 
 namespace oarlock {
 
@@ -131,6 +132,7 @@ TensorImpl* alias_tensor(const TensorImpl& from, const Shape& shape, const int64
   t->device = from.device;
   t->storage = from.storage;
   if (t->storage) retain(t->storage);
+  t->stands_for = from.stands_for;
   t->view = from.view;
   t->view.n_dims = shape.rank;
   t->view.shape = reinterpret_cast<const int64_t*>(t->shape.d);
@@ -153,6 +155,22 @@ TensorImpl* alias_tensor(const TensorImpl& from, const Shape& shape, const int64
   }
   t->contiguous = dense || expected == 0;
   return t;
+}
+
+uint32_t version_of(const TensorImpl& t) {
+  if (t.storage) return t.storage->version.load(std::memory_order_relaxed);
+  dispatch::Recorder* recorder = t.stands_for ? dispatch::recorder() : nullptr;
+  return recorder && recorder->owns(t) ? recorder->version(t) : 0;
+}
+
+std::string no_elements_text(const TensorImpl& t) {
+  if (!t.stands_for) return "the tensor has a shape but no elements.";
+  dispatch::Recorder* recorder = dispatch::recorder();
+  return recorder && recorder->owns(t)
+             ? "the tensor stands for a value of the program that is being captured; it has elements only when that "
+               "runs. Where Python or C++ has to decide by a value, use cond, while_loop or where."
+             : "the tensor stood for a value of a program while that was captured, and was kept too long. Return it "
+               "from the captured function instead.";
 }
 
 TensorImpl* hollow_tensor(const TensorImpl& t) { return make_tensor(*t.device, t.dtype, t.shape, nullptr, nullptr, 0); }

@@ -32,10 +32,17 @@ struct TensorImpl {
   Storage* storage = nullptr;  // null: shape and dtype only
   DeviceState* device;
   Autograd* autograd = nullptr;
-  oar_view_t view;  // what frames point to
+  const void* stands_for = nullptr;  // a value of a program that is being captured; then storage is null
+  oar_view_t view;                   // what frames point to
   Shape shape;
   int64_t strides[kMaxRank];
 };
+
+inline bool has_elements(const TensorImpl& t) { return t.storage || t.stands_for; }
+// Rises with every write to the elements of a tensor, or to the value it stands for.
+uint32_t version_of(const TensorImpl& t);
+// "shape [2, 3] has no elements: ...", for readers of elements.
+std::string no_elements_text(const TensorImpl& t);
 
 void retain(Storage* s) noexcept;
 void release(Storage* s) noexcept;

@@ -11,6 +11,7 @@
 #include "core/autograd/tape.h"
 #include "core/device/device_memory.h"
 #include "core/device/host_memory.h"
+#include "core/dispatch/recorder.h"
 #include "core/dispatch/role.h"
 #include "core/op/element.h"
 #include "core/tensor/impl.h"
@@ -122,13 +123,14 @@ void* Tensor::data() const {
   if (!t.device->host_access)
     throw Error(Code::invalid_argument,
                 "data: the host can't read memory of " + t.device->name + ". Use copy_to_host or .to(cpu).");
-  if (!t.storage && count(t.shape) != 0)
-    throw Error(Code::invalid_argument, "data: the tensor has a shape but no elements.");
+  if (!t.storage && (t.stands_for || count(t.shape) != 0))
+    throw Error(Code::invalid_argument, "data: " + no_elements_text(t));
   return t.view.data;
 }
 
 void Tensor::copy_to_host(void* out) const {
   const TensorImpl& t = value(*this, "copy_to_host");
+  if (t.stands_for) throw Error(Code::invalid_argument, "copy_to_host: " + no_elements_text(t));
   NoGrad off;
   Tensor x = t.contiguous ? *this : contiguous();
   uint64_t n = size_bytes(t.dtype, uint64_t(count(t.shape)));
@@ -146,6 +148,7 @@ void Tensor::copy_to_host(void* out) const {
 
 double Tensor::item() const {
   const TensorImpl& t = value(*this, "item");
+  if (t.stands_for) throw Error(Code::invalid_argument, "item: " + no_elements_text(t));
   if (count(t.shape) != 1)
     throw Error(Code::invalid_argument, "item: shape " + oarlock::to_string(t.shape) + " has " +
                                             std::to_string(count(t.shape)) + " elements, not one.");
@@ -155,6 +158,7 @@ double Tensor::item() const {
 }
 int64_t Tensor::item_int() const {
   const TensorImpl& t = value(*this, "item_int");
+  if (t.stands_for) throw Error(Code::invalid_argument, "item_int: " + no_elements_text(t));
   if (count(t.shape) != 1)
     throw Error(Code::invalid_argument, "item_int: shape " + oarlock::to_string(t.shape) + " has " +
                                             std::to_string(count(t.shape)) + " elements, not one.");
@@ -212,6 +216,12 @@ void Tensor::set_data(const Tensor& from) {
   const TensorImpl& f = value(from, "set_data");
   TensorImpl& t = *impl_;
   if (&f == &t) return;
+  if (t.stands_for || f.stands_for) {
+    dispatch::Recorder* recorder = dispatch::recorder();
+    if (!recorder) throw Error(Code::invalid_argument, "set_data: " + no_elements_text(t.stands_for ? t : f));
+    throw_if(recorder->set_data(*this, from));
+    return;
+  }
   if (t.autograd && t.autograd->node)
     throw Error(Code::invalid_argument,
                 "set_data: this tensor was computed from others; only leaves can be set. Use detach().");
@@ -292,6 +302,7 @@ std::string Tensor::to_string(int edge) const {
   if (!impl_) return "Tensor(no value)";
   std::string head = "Tensor(" + std::string(oarlock::to_string(impl_->dtype)) + oarlock::to_string(impl_->shape) +
                      " on " + impl_->device->name;
+  if (impl_->stands_for) return head + ", a value of a program)";
   if (!impl_->storage && count(impl_->shape) != 0) return head + ", no elements)";
   if (info(impl_->dtype).kind == DTypeKind::complex || info(impl_->dtype).bits < 8) return head + ")";
   NoGrad off;

@@ -12,6 +12,7 @@
 #include <oarlock/base/stream.h>
 #include <oarlock/base/tensor.h>
 #include <oarlock/data.h>
+#include <oarlock/jit.h>
 #include <oarlock/metric.h>
 #include <oarlock/model.h>
 #include <oarlock/nn.h>

@@ -8,6 +8,8 @@
 #include <oarlock/base/autograd.h>
 #include <oarlock/base/ops.h>
 
+#include "core/dispatch/recorder.h"
+
 namespace oarlock::optim {
 namespace {
 
@@ -88,6 +90,11 @@ void Optimizer::prepare(Entry& e) {
     for (Tensor& t : e.state) settle(t, dtype, p.device());
   }
 }
+// A host value of an update: in a captured step, what each run asks for.
+Tensor Optimizer::fed(DType dtype, std::function<Tensor()> now) {
+  dispatch::Recorder* recorder = dispatch::recorder();
+  return recorder ? recorder->feed(dtype, {}, false, std::move(now)) : now();
+}
 const Tensor& Optimizer::rate_tensor(double rate) {
   for (auto& [have, tensor] : rate_tensors_)
     if (have == rate) return tensor;
@@ -95,29 +102,51 @@ const Tensor& Optimizer::rate_tensor(double rate) {
   return rate_tensors_.emplace_back(rate, Tensor::scalar(rate, DType::f64)).second;
 }
 
+// The group's rate for an update of those entries, which counts as their next step.
+Tensor Optimizer::rate_of(size_t group, const std::vector<size_t>& due) {
+  auto next = [this, group, due] {
+    for (size_t i : due) ++entries_[i].steps;
+    double rate = rate_.value();
+    check_rate(rate);
+    return rate_tensor(rate * groups_[group].learning_rate_scale);
+  };
+  return fed(DType::f64, next);
+}
+
 void Optimizer::step() {
   NoGrad off;
-  double rate = rate_.value();
-  check_rate(rate);
-  std::vector<Entry*> due;
+  check_rate(rate_.value());
+  std::vector<size_t> due;
   std::vector<Tensor> gradients;
-  for (Entry& e : entries_) {
-    Tensor g = e.parameter.grad();
+  std::vector<std::vector<size_t>> of_group(groups_.size());
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    Tensor g = entries_[i].parameter.grad();
     if (!g.defined()) continue;
-    due.push_back(&e);
+    due.push_back(i);
+    of_group[entries_[i].group].push_back(i);
     gradients.push_back(std::move(g));
   }
   if (clip_) clip_->clip(gradients);
-  for (size_t i = 0; i < due.size(); ++i) {
-    Entry& e = *due[i];
+  bool captured = dispatch::recorder() != nullptr;
+  for (size_t i : due) {
+    Entry& e = entries_[i];
+    if (captured && e.steps == 0)
+      throw Error(Code::not_ready,
+                  "optimizer: the first step makes what is kept per parameter, so it can't be captured. Run one step "
+                  "before capturing.");
+    dispatch::RecorderPause pause;
     prepare(e);
+  }
+  std::vector<Tensor> rates(groups_.size());
+  for (size_t g = 0; g < groups_.size(); ++g)
+    if (!of_group[g].empty()) rates[g] = rate_of(g, of_group[g]);
+  for (size_t i = 0; i < due.size(); ++i) {
+    Entry& e = entries_[due[i]];
     const Tensor& target = e.master.defined() ? e.master : e.parameter;
     Tensor& g = gradients[i];
     settle(g, target.dtype(), target.device());
-    const Group& group = groups_[e.group];
-    double own = rate * group.learning_rate_scale;
-    ++e.steps;
-    Update u{e, target, g, own, group.weight_decay.value_or(weight_decay_), rate_tensor(own)};
+    Update u{e, due[i], target, g, groups_[e.group].weight_decay.value_or(weight_decay_), rates[e.group],
+             !captured && e.steps == 1};
     update(u);
     if (e.master.defined()) assign(e.parameter, cast(e.master, e.parameter.dtype()));
   }

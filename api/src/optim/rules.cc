@@ -37,9 +37,9 @@ std::vector<std::string> SGD::slots() const {
   return o_.momentum != 0 ? std::vector<std::string>{"momentum_buffer"} : std::vector<std::string>{};
 }
 void SGD::update(Update& u) {
-  if (o_.momentum == 0) return sgd_update(u.target, u.g, u.rate_tensor, {}, 0, u.weight_decay);
-  double dampening = u.entry.steps == 1 ? 0 : o_.dampening;  // the first buffer is g
-  sgd_update(u.target, u.g, u.rate_tensor, u.entry.state[0], o_.momentum, u.weight_decay, o_.nesterov, dampening);
+  if (o_.momentum == 0) return sgd_update(u.target, u.g, u.rate, {}, 0, u.weight_decay);
+  double dampening = u.first ? 0 : o_.dampening;  // the first buffer is g
+  sgd_update(u.target, u.g, u.rate, u.entry.state[0], o_.momentum, u.weight_decay, o_.nesterov, dampening);
 }
 
 // ---- Adam and AdamW ---------------------------------------------------------------------------------------------------
@@ -63,9 +63,9 @@ std::vector<std::string> Adam::slots() const {
   return names;
 }
 void Adam::update(Update& u) {
-  Tensor step = Tensor::of<int64_t>({u.entry.steps}, {});
+  Tensor step = fed(DType::i64, [this, i = u.index] { return Tensor::of<int64_t>({steps_of(i)}, {}); });
   auto& state = u.entry.state;
-  (decoupled_ ? adamw_update : adam_update)(u.target, u.g, state[0], state[1], u.rate_tensor, step,
+  (decoupled_ ? adamw_update : adam_update)(u.target, u.g, state[0], state[1], u.rate, step,
                                             o_.amsgrad ? state[2] : Tensor(), o_.beta1, o_.beta2, o_.epsilon,
                                             u.weight_decay);
 }
@@ -87,7 +87,7 @@ std::vector<std::string> RMSProp::slots() const {
 }
 void RMSProp::update(Update& u) {
   auto& state = u.entry.state;
-  rmsprop_update(u.target, u.g, state[0], u.rate_tensor, o_.centered ? state[1] : Tensor(),
+  rmsprop_update(u.target, u.g, state[0], u.rate, o_.centered ? state[1] : Tensor(),
                  o_.momentum != 0 ? state.back() : Tensor(), o_.rho, o_.epsilon, u.weight_decay, o_.momentum);
 }
 
@@ -103,9 +103,14 @@ Adagrad::Adagrad(std::vector<Group> groups, AdagradOptions o)
 std::vector<std::string> Adagrad::slots() const { return {"sum"}; }
 double Adagrad::first_value(size_t) const { return o_.initial_accumulator_value; }
 void Adagrad::update(Update& u) {
-  double rate = u.rate / (1 + double(u.entry.steps - 1) * o_.lr_decay);
-  adagrad_update(u.target, u.g, u.entry.state[0], rate == u.rate ? u.rate_tensor : Tensor::scalar(rate, DType::f64),
-                 o_.epsilon, u.weight_decay);
+  Tensor rate = u.rate;
+  if (o_.lr_decay != 0) {
+    Tensor decay = fed(DType::f64, [this, i = u.index] {
+      return Tensor::scalar(1 + double(steps_of(i) - 1) * o_.lr_decay, DType::f64);
+    });
+    rate = divide(rate, decay);
+  }
+  adagrad_update(u.target, u.g, u.entry.state[0], rate, o_.epsilon, u.weight_decay);
 }
 
 }  // namespace oarlock::optim

@@ -1,10 +1,13 @@
 #include <oarlock/random.h>
 
 #include "core/base/settings.h"
+#include "core/dispatch/recorder.h"
 
 namespace oarlock {
 
 Tensor Generator::next() {
+  if (dispatch::Recorder* recorder = dispatch::recorder())
+    return recorder->feed(DType::i64, {2}, this == &default_generator(), [this] { return next(); });
   RandomState s;
   {
     std::lock_guard hold(lock_);

@@ -5,8 +5,10 @@
 //
 // A step writes into the parameters, so their handles stay valid; a parameter without a gradient is passed over. Nothing
 // waits for a device, and equal inputs give equal bits. Parameters of f16 or bf16 are updated through an f32 copy, their
-// master, unless multi_precision is off. One thread at a time.
+// master, unless multi_precision is off. One thread at a time. A step can be captured in a program once one has been taken
+// eagerly; each run then asks for the rate as it is by that time, and counts as a step.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,18 +83,24 @@ class OAR_EXPORT Optimizer {
   // What one update is given: target is the parameter or its master, g of its dtype and device.
   struct Update {
     Entry& entry;
+    size_t index;  // of the entry
     const Tensor &target, &g;
-    double rate, weight_decay;
-    Tensor rate_tensor;  // f64[] on the host
+    double weight_decay;
+    Tensor rate;  // f64[] on the host
+    bool first;   // nothing was kept of this parameter before
   };
   Optimizer(Rate rate, double weight_decay, ClipPtr clip, bool multi_precision);
   virtual std::vector<std::string> slots() const = 0;  // names of what is kept per parameter, of its shape
   virtual double first_value(size_t slot) const;       // 0
   virtual void update(Update& u) = 0;
+  // A number on the host that an update reads: what `now` says; in a captured step, what it says at each run.
+  static Tensor fed(DType dtype, std::function<Tensor()> now);
+  int64_t steps_of(size_t entry) const { return entries_[entry].steps; }
 
  private:
   void prepare(Entry& e);
   const Tensor& rate_tensor(double rate);
+  Tensor rate_of(size_t group, const std::vector<size_t>& due);
 
   Rate rate_;
   double weight_decay_;

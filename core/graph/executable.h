@@ -1,0 +1,45 @@
+// A program that can be run: keeps a plan for each list of input shapes it has met, and one more for each thread that runs
+// at the same time.
+#pragma once
+#include <list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "core/graph/plan.h"
+
+namespace oarlock::graph {
+
+class Executable {
+ public:
+  // max_plans: of all shapes together; the least recently used go.
+  Executable(std::shared_ptr<const Program> program, Device device, int max_plans = 64)
+      : program_(std::move(program)), device_(device), max_plans_(max_plans) {}
+  // Inputs are brought to the device where they are elsewhere. Any thread; runs that write to states need the caller's lock.
+  Result<Outcome> run(std::span<const Tensor> inputs);
+  // Makes the plan for these shapes, if there is none.
+  Status prepare(std::span<const Shape> inputs);
+  const Program& program() const { return *program_; }
+  Device device() const { return device_; }
+  // Of the last plan that was made for these shapes; empty if none or if it is interpreted.
+  PlanInfo info(std::span<const Shape> inputs);
+
+ private:
+  struct Kept {
+    std::vector<Shape> shapes;
+    std::unique_ptr<Plan> plan;
+  };
+  Result<std::unique_ptr<Plan>> take(std::span<const Shape> shapes);
+  void give(std::vector<Shape> shapes, std::unique_ptr<Plan> plan);
+
+  std::shared_ptr<const Program> program_;
+  Device device_;
+  int max_plans_;
+  Constants constants_;
+  std::mutex lock_;
+  std::list<Kept> idle_;  // most recently used first
+  bool interpret_ = false;
+};
+
+}  // namespace oarlock::graph

@@ -1,0 +1,218 @@
+#include "core/graph/plan_parts.h"
+
+#include <oarlock/base/autograd.h>
+
+#include "core/device/device_memory.h"
+#include "core/dispatch/recorder.h"
+#include "core/dispatch/role.h"
+#include "core/dispatch/run.h"
+#include "core/profile/trace.h"
+
+namespace oarlock::graph {
+
+Result<Tensor> Constants::on(const Tensor& t, ValueId key, DeviceState& device) {
+  std::lock_guard hold(lock_);
+  Tensor& have = held_[{key, device.index}];
+  if (!have.defined()) {
+    dispatch::RecorderPause pause;
+    OAR_TRY(role::transfer(t.detach(), device, &have));
+    if (!have.is_contiguous()) OAR_TRY(role::copy(have, &have));
+  }
+  return have;
+}
+
+Plan::Plan(DeviceState& device) : device_(device) {}
+Plan::~Plan() {
+  steps_.clear();
+  entries_.clear();
+  spots_.clear();
+  for (Home& h : homes_)
+    if (h.storage) release(h.storage);
+  if (arena_[0].size_bytes) device_free(host_device(), arena_[0], nullptr);
+  if (arena_[1].size_bytes) device_free(device_, arena_[1], used_by_);
+}
+
+// The home is where t is from now on.
+void Plan::place(Home& home, const Tensor& t) {
+  const TensorImpl& at = *t.impl();
+  // A state's tensor stays the same one while its elements may move, so what counts is where they were.
+  Block now{at.view.data, at.view.byte_offset, home.bytes};
+  bool there = home.placed && home.storage->block.data == now.data && home.storage->block.byte_offset == now.byte_offset;
+  home.elements = t;
+  home.storage->stream = at.storage ? at.storage->stream : nullptr;
+  if (there) return;
+  home.placed = true;
+  home.storage->block = now;
+  for (int s : home.spots) {
+    Spot& spot = spots_[size_t(s)];
+    oar_view_t& v = spot.tensor.impl()->view;
+    v.data = at.view.data;
+    v.byte_offset = at.view.byte_offset;
+    if (!at.device->addressable) v.byte_offset += spot.byte_offset;
+    else if (v.data) v.data = static_cast<char*>(v.data) + spot.byte_offset;
+  }
+}
+
+Status Plan::bind(std::span<const Tensor> inputs) {
+  Stream* stream = current_stream(device_);
+  auto wait_for = [&](const Tensor& t) -> Status {
+    Storage* s = t.impl()->storage;
+    if (!s || !stream || s->device->is_host()) return {};
+    if (s->stream && s->stream != stream) OAR_TRY(order(*s->stream, *stream));
+    s->stream = stream;
+    return {};
+  };
+  for (const Bound& b : bound_) {
+    Home& home = homes_[size_t(b.home)];
+    const TensorImpl& like = *spots_[size_t(home.origin)].tensor.impl();
+    Tensor t;
+    std::string who;
+    switch (b.from) {
+      case Bound::input: {
+        t = inputs[size_t(b.index)];
+        const TensorImpl& given = *t.impl();
+        if (given.dtype != like.dtype || !(given.shape == like.shape) || given.device != like.device)
+          return invalid(p_.name + ": input " + p_.name_of(p_.body.parameters[size_t(b.index)]) + " is " +
+                         std::string(to_string(given.dtype)) + to_string(given.shape) + " on " + given.device->name +
+                         ", the plan was made for " + std::string(to_string(like.dtype)) + to_string(like.shape) +
+                         " on " + like.device->name + ".");
+        if (!given.contiguous) OAR_TRY(role::copy(t.detach(), &t));
+        break;
+      }
+      case Bound::feed: {
+        t = p_[b.index].feed.next();
+        if (t.dtype() != like.dtype || !(t.shape() == like.shape))
+          return invalid(p_.name + ": what feeds " + p_.name_of(b.index) + " gave " +
+                         std::string(to_string(t.dtype())) + to_string(t.shape()) + " instead of " +
+                         std::string(to_string(like.dtype)) + to_string(like.shape) + ".");
+        break;
+      }
+      case Bound::state: {
+        t = p_[b.index].data;
+        const TensorImpl& now = *t.impl();
+        if (now.dtype != like.dtype || !(now.shape == like.shape) || now.device != like.device ||
+            !std::equal(now.strides, now.strides + now.shape.rank, like.strides))
+          return {Code::refused, p_.name + ": " + p_.name_of(b.index) + " has another shape, dtype, layout or device than "
+                                                                       "when the plan was made."};
+        break;
+      }
+      case Bound::result: {
+        Result<TensorImpl*> made =
+            allocate_tensor(*home.device, like.dtype, like.shape, stream, like.contiguous ? nullptr : like.strides);
+        if (!made) return std::move(made.status());
+        t = Tensor::adopt(*made);
+        break;
+      }
+    }
+    OAR_TRY(wait_for(t));
+    place(home, t);
+  }
+  if (!stream) return {};
+  if (device_.lost.load(std::memory_order_relaxed))
+    return {Code::device_lost, p_.name + ": " + device_.name + " is lost. Start a new process."};
+  if (used_by_ == stream) return {};
+  if (used_by_) OAR_TRY(order(*used_by_, *stream));
+  used_by_ = stream;
+  std::lock_guard hold(stream->lock);
+  for (Step& s : steps_)
+    if (s.entry && s.entry->kind == dispatch::Kind::kernel && s.entry->device == &device_)
+      s.frame.stream = stream_for(*stream, s.entry->kernel.pack);
+  return {};
+}
+
+oar_status_t OAR_CALL Plan::go_other(void* state, const oar_frame_t*) {
+  Other& other = *static_cast<Other*>(state);
+  try {
+    other.plan->pending_ = other.run();
+  } catch (const Error& e) { other.plan->pending_ = Status(e.code(), e.what()); }
+  return other.plan->pending_.ok() ? OAR_OK : OAR_INTERNAL;
+}
+
+// What a step's failure comes to. A kernel that refuses only now is stood in for by whoever comes after kernels.
+Status Plan::failed(size_t index, oar_status_t status) {
+  Step& s = steps_[index];
+  const StepInfo& info = info_.steps[index];
+  std::string at = s.where.empty() ? "" : " (" + s.where + ")";
+  if (!pending_.ok()) {
+    Status why = std::move(pending_);
+    pending_ = Status();
+    return {why.code(), std::string(why.text()) + at};
+  }
+  if (status != OAR_REFUSED) {
+    if (status == OAR_DEVICE_LOST) device_.lost = true;
+    Status why = plugin_failure(*s.entry->kernel.pack->plugin, status, info.op + " on " + s.entry->device->name);
+    return {why.code(), std::string(why.text()) + ": " + info.shapes + at};
+  }
+  std::vector<TensorImpl*> in;
+  for (int i : s.in) in.push_back(i < 0 ? nullptr : spots_[size_t(i)].tensor.impl());
+  op::Attrs attrs = s.entry->attrs.view();
+  dispatch::Call call{.op = *s.entry->op,
+                      .inputs = in.data(),
+                      .n_inputs = int(in.size()),
+                      .attrs = attrs.v,
+                      .n_attrs = attrs.n,
+                      .route = s.entry->op->def->decompose ? Route::decomposition : Route::reference,
+                      .device = s.entry->device};
+  for (size_t i = size_t(call.op.visible_outputs); i < s.out.size(); ++i) call.with_hidden |= s.out[i] >= 0;
+  std::vector<Tensor> out;
+  OAR_TRY(dispatch::run_call(call, out));
+  for (size_t i = 0; i < s.out.size() && i < out.size(); ++i)
+    if (s.out[i] >= 0 && out[i].defined())
+      OAR_TRY(copy_elements(*out[i].impl(), *spots_[size_t(s.out[i])].tensor.impl()));
+  return {};
+}
+
+Result<Outcome> Plan::run(std::span<const Tensor> inputs) {
+  NoGrad off;
+  dispatch::RecorderPause pause;
+  if (inputs.size() != p_.body.parameters.size())
+    return invalid(p_.name + ": takes " + std::to_string(p_.body.parameters.size()) + " inputs, given " +
+                   std::to_string(inputs.size()) + ".");
+  OAR_TRY(bind(inputs));
+  bool timed = trace::active() & trace::kProfile;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    Step& s = steps_[i];
+    uint64_t begin = timed ? trace::now_ns() : 0;
+    oar_status_t status;
+    if (s.frame.stream) [[unlikely]] {
+      std::lock_guard hold(used_by_->lock);
+      status = s.go(s.state, &s.frame);
+    } else {
+      status = s.go(s.state, &s.frame);
+    }
+    if (status != OAR_OK) [[unlikely]]
+      OAR_TRY(failed(i, status));
+    if (begin) [[unlikely]]
+      trace::record("step", info_.steps[i].op, begin, trace::now_ns(), info_.steps[i].plugin + " " + info_.steps[i].shapes);
+  }
+  return collect();
+}
+
+Result<Outcome> Plan::collect() {
+  auto take = [&](const Given& g) -> Result<Tensor> {
+    const Spot& spot = spots_[size_t(g.spot)];
+    const Home& home = homes_[size_t(spot.home)];
+    const TensorImpl& geometry = *spot.tensor.impl();
+    uint64_t bits = oarlock::info(geometry.dtype).bits;
+    Tensor t = Tensor::adopt(alias_tensor(*home.elements.impl(), geometry.shape, geometry.strides,
+                                          int64_t(spot.byte_offset * 8 / bits)));
+    if (p_[g.value].kind == Kind::constant) return t.clone();
+    return t;
+  };
+  Outcome out;
+  for (const Given& g : results_) {
+    Result<Tensor> t = take(g);
+    if (!t) return std::move(t.status());
+    out.results.push_back(std::move(*t));
+  }
+  for (const Given& g : gradients_) {
+    Result<Tensor> t = take(g);
+    if (!t) return std::move(t.status());
+    out.gradients.push_back(std::move(*t));
+  }
+  for (const Bound& b : bound_)  // what a run made is its caller's alone
+    if (b.from != Bound::state) homes_[size_t(b.home)].elements = Tensor();
+  return out;
+}
+
+}  // namespace oarlock::graph
