@@ -227,6 +227,8 @@ Verdict ask(const Kernel& k, const Call& c, Entry& e, Operands& operands, bool k
   prepared.value.inputs = pointers.data();
   prepared.value.outputs = pointers.data() + n;
   prepared.value.verdict = &verdict.value;
+  prepared.value.n_inputs = uint32_t(n);
+  prepared.value.n_outputs = uint32_t(m);
   v = read(d.prepare(k.pack->handle, &d, &call, &prepared.value), "kernel.prepare");
   if (!v.taken) {
     operands.strides = offered;

@@ -13,12 +13,12 @@ enum {
   NPU_MAX_PARTS = 1 << 16, /* instructions, inputs and outputs of a program */
   NPU_REVISION = 2
 };
-#define NPU_SCRATCH_BYTES ((uint64_t)64 << 20)  /* scratch that a program may ask for */
+#define NPU_SCRATCH_BYTES ((uint64_t)64 << 20)   /* scratch that a program may ask for */
 #define NPU_CONSTANT_BYTES ((uint64_t)256 << 20) /* constants that a program may hold */
 
 /* ---------------------------------------------------------------- Device and memory: npu_device.c, npu_memory.c */
 typedef struct npu_buffer {
-  char* bytes;        /* NULL: this place is free */
+  char* bytes; /* NULL: this place is free */
   uint64_t size_bytes;
   uint32_t generation; /* part of the handle, so that a stale one is noticed */
 } npu_buffer_t;
@@ -48,7 +48,7 @@ char* npu_locate(oar_device_t* device, const void* handle, uint64_t offset, uint
 /* ---------------------------------------------------------------- Programs: plain data, so that a blob is a copy */
 enum { NPU_IN_INPUT = 1, NPU_IN_OUTPUT = 2, NPU_IN_SCRATCH = 3, NPU_IN_CONSTANT = 4 };
 typedef struct npu_tensor {
-  uint32_t where;  /* NPU_IN_ */
+  uint32_t where; /* NPU_IN_ */
   uint32_t dtype;
   uint32_t n_dims;
   uint32_t index;  /* of the input or output */
@@ -96,7 +96,7 @@ typedef struct npu_op {
   bool (*fits)(const npu_instruction_t* in, npu_why_t* why);
   void (*run)(const npu_instruction_t* in, char* const* data);
 } npu_op_t;
-extern const npu_op_t npu_ops[];  /* NPU_OPS of them */
+extern const npu_op_t npu_ops[]; /* NPU_OPS of them */
 extern const oar_op_range_t* const npu_ranges[];
 
 /* The tensor of a value: dtype and shape, if it is one the npu can hold. */
@@ -118,8 +118,21 @@ void npu_run_softmax(const npu_instruction_t* in, char* const* data);
 void npu_run_reshape(const npu_instruction_t* in, char* const* data);
 void npu_run_permute(const npu_instruction_t* in, char* const* data);
 enum {
-  NPU_ADD, NPU_SUBTRACT, NPU_MULTIPLY, NPU_MAXIMUM, NPU_RELU, NPU_TANH, NPU_CAST, NPU_MATMUL, NPU_CONV, NPU_MAX_POOL,
-  NPU_AVG_POOL, NPU_SOFTMAX, NPU_RESHAPE, NPU_PERMUTE, NPU_OPS
+  NPU_ADD,
+  NPU_SUBTRACT,
+  NPU_MULTIPLY,
+  NPU_MAXIMUM,
+  NPU_RELU,
+  NPU_TANH,
+  NPU_CAST,
+  NPU_MATMUL,
+  NPU_CONV,
+  NPU_MAX_POOL,
+  NPU_AVG_POOL,
+  NPU_SOFTMAX,
+  NPU_RESHAPE,
+  NPU_PERMUTE,
+  NPU_OPS
 };
 /* options of windows: 2 of the kernel (pools), stride, padding at the begin, at the end, dilation, then one of the op's. */
 enum { NPU_KERNEL = 0, NPU_STRIDE = 2, NPU_BEGIN = 4, NPU_END = 6, NPU_DILATION = 8, NPU_EXTRA = 10 };

@@ -95,9 +95,9 @@ oar_status_t OAR_CALL npu_check_blob(oar_pack_t* pack, oar_str_t blob, oar_verdi
 
 /* ---------------------------------------------------------------- Load */
 static bool check_place(const npu_program_t* p, const npu_tensor_t* t, bool written, npu_why_t* why) {
-  const npu_tensor_t* end = t->where == NPU_IN_INPUT && t->index < p->n_inputs      ? &p->inputs[t->index]
+  const npu_tensor_t* end = t->where == NPU_IN_INPUT && t->index < p->n_inputs     ? &p->inputs[t->index]
                             : t->where == NPU_IN_OUTPUT && t->index < p->n_outputs ? &p->outputs[t->index]
-                                                                                    : NULL;
+                                                                                   : NULL;
   uint64_t room = t->where == NPU_IN_SCRATCH ? p->scratch_bytes : t->where == NPU_IN_CONSTANT ? p->constant_bytes : 0;
   bool good = end != NULL ? end->dtype == t->dtype && end->n_dims == t->n_dims &&
                                 memcmp(end->shape, t->shape, sizeof(t->shape)) == 0
@@ -129,6 +129,10 @@ oar_status_t OAR_CALL npu_load(oar_pack_t* pack, oar_str_t blob, oar_prepared_t*
     return OAR_RECOMPILE;
   }
   if (status != OAR_OK) return oar_kit_error(pack->host, OAR_BAD_DATA, 0, "npu: %s", why.text);
+  if (OAR_HAS(out_prepared, n_outputs) && out_prepared->n_outputs > 0 &&
+      (out_prepared->n_inputs != head.n_inputs || out_prepared->n_outputs != head.n_outputs))
+    return oar_kit_error(pack->host, OAR_BAD_DATA, 0, "npu: it has %u inputs and %u outputs, asked for are %u and %u",
+                         head.n_inputs, head.n_outputs, out_prepared->n_inputs, out_prepared->n_outputs);
   npu_program_t* p =
       npu_program_create(pack->device, head.n_inputs, head.n_outputs, head.n_instructions, head.constant_bytes);
   if (p == NULL) return oar_kit_error(pack->host, OAR_OUT_OF_MEMORY, 0, "npu: no host memory for a program");

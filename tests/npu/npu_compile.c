@@ -94,7 +94,8 @@ static bool place_ends(const oar_graph_t* graph, plan_t* plan, npu_program_t* p,
     bool input = i < graph->n_inputs;
     const oar_value_t* value = input ? graph->inputs[i] : graph->outputs[i - graph->n_inputs];
     npu_tensor_t* t = &plan->places[value->id];
-    if (t->where != 0) return npu_refuse(why, OAR_REASON_OTHER, (int32_t)i, "a value is input or output more than once");
+    if (t->where != 0)
+      return npu_refuse(why, OAR_REASON_OTHER, (int32_t)i, "a value is input or output more than once");
     if (!npu_tensor_read(value, (int32_t)i, t, why)) return false;
     t->where = input ? NPU_IN_INPUT : NPU_IN_OUTPUT;
     t->index = input ? i : i - graph->n_inputs;
@@ -137,8 +138,7 @@ oar_status_t OAR_CALL npu_compile(oar_pack_t* pack, const oar_graph_t* graph, co
   if (constants > NPU_CONSTANT_BYTES || graph->n_nodes > NPU_MAX_PARTS || graph->n_inputs > NPU_MAX_PARTS ||
       graph->n_outputs > NPU_MAX_PARTS)
     return oar_kit_refuse(out_prepared->verdict, why.reason, -1, "the graph is too large: %s", why.text);
-  npu_program_t* p =
-      npu_program_create(pack->device, graph->n_inputs, graph->n_outputs, graph->n_nodes, constants);
+  npu_program_t* p = npu_program_create(pack->device, graph->n_inputs, graph->n_outputs, graph->n_nodes, constants);
   plan_t plan = {calloc(graph->n_values + 1, sizeof(npu_tensor_t)), calloc(graph->n_values + 1, sizeof(uint32_t))};
   bool room = p != NULL && plan.places != NULL && plan.last_read != NULL;
   bool good = room && build(graph, &plan, p, &why);
@@ -157,8 +157,8 @@ oar_status_t OAR_CALL npu_compile(oar_pack_t* pack, const oar_graph_t* graph, co
 
 /* ---------------------------------------------------------------- Launch */
 static char* view_of(const npu_program_t* p, const oar_view_t* view, const npu_tensor_t* t) {
-  if (view == NULL || view->dtype != t->dtype || (uint32_t)view->n_dims != t->n_dims || !oar_kit_view_contiguous(view) ||
-      memcmp(view->shape, t->shape, t->n_dims * sizeof(int64_t)) != 0)
+  if (view == NULL || view->dtype != t->dtype || (uint32_t)view->n_dims != t->n_dims ||
+      !oar_kit_view_contiguous(view) || memcmp(view->shape, t->shape, t->n_dims * sizeof(int64_t)) != 0)
     return NULL;
   return npu_locate(p->device, view->data, view->byte_offset, npu_bytes(t));
 }
@@ -193,8 +193,8 @@ oar_status_t OAR_CALL npu_launch(void* state, const oar_frame_t* frame) {
       data[k] = place_of(p, frame, scratch, &in->operands[k]);
       if (data[k] == NULL)
         return oar_kit_error(host, OAR_INVALID_ARGUMENT, 0,
-                             "npu: operand %u of instruction %u is not what was compiled, or lies outside of the npu", k,
-                             i);
+                             "npu: operand %u of instruction %u is not what was compiled, or lies outside of the npu",
+                             k, i);
     }
     npu_ops[in->opcode].run(in, data);
   }

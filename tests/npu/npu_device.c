@@ -3,17 +3,17 @@
 
 static const oar_space_info_t dram = {sizeof(oar_space_info_t), 0, OAR_STR("dram"), 0, 64};
 static const oar_space_info_t* const spaces[] = {&dram};
-static const oar_device_info_t info = {.struct_size = sizeof(oar_device_info_t),
-                                       .dlpack_kind = 12,
-                                       .kind = OAR_STR("npu"),
-                                       .name = OAR_STR("Oarlock npu"),
-                                       .uuid = OAR_STR("npu-0"),
-                                       .n_spaces = 1,
-                                       .n_queues = 1,
-                                       .spaces = spaces,
-                                       .storage_dtypes = 0x7f1ffffe, /* it only moves bytes */
-                                       .compute_dtypes = OAR_BIT(OAR_DTYPE_F32) | OAR_BIT(OAR_DTYPE_I8) |
-                                                         OAR_BIT(OAR_DTYPE_I32)};
+static const oar_device_info_t info = {
+    .struct_size = sizeof(oar_device_info_t),
+    .dlpack_kind = 12,
+    .kind = OAR_STR("npu"),
+    .name = OAR_STR("Oarlock npu"),
+    .uuid = OAR_STR("npu-0"),
+    .n_spaces = 1,
+    .n_queues = 1,
+    .spaces = spaces,
+    .storage_dtypes = 0x7f1ffffe, /* it only moves bytes */
+    .compute_dtypes = OAR_BIT(OAR_DTYPE_F32) | OAR_BIT(OAR_DTYPE_I8) | OAR_BIT(OAR_DTYPE_I32)};
 static const oar_device_info_t* const infos[] = {&info};
 
 static oar_status_t OAR_CALL device_enumerate(const oar_host_t* host, uint32_t* out_n,

@@ -21,7 +21,9 @@ static bool read_pair(const oar_call_t* call, uint32_t attr, const char* name, i
   const int64_t* v = NULL;
   uint64_t n = 0;
   oar_kit_attr_ints(call, attr, &v, &n);
-  if (n > 2) return npu_refuse(why, OAR_REASON_ATTRIBUTE, -1, "%s has %llu entries, the npu takes 2", name, (unsigned long long)n);
+  if (n > 2)
+    return npu_refuse(why, OAR_REASON_ATTRIBUTE, -1, "%s has %llu entries, the npu takes 2", name,
+                      (unsigned long long)n);
   for (uint64_t i = 0; i < 2; ++i) to[i] = n == 0 ? otherwise : v[n == 1 ? 0 : i];
   return true;
 }
@@ -32,7 +34,8 @@ static bool read_padding(const oar_call_t* call, uint32_t attr, int64_t* options
   uint64_t n = 0;
   oar_kit_attr_ints(call, attr, &v, &n);
   if (n != 0 && n != 1 && n != 2 && n != 4)
-    return npu_refuse(why, OAR_REASON_ATTRIBUTE, -1, "padding has %llu entries, the npu takes 1, 2 or 4", (unsigned long long)n);
+    return npu_refuse(why, OAR_REASON_ATTRIBUTE, -1, "padding has %llu entries, the npu takes 1, 2 or 4",
+                      (unsigned long long)n);
   for (uint64_t i = 0; i < 2; ++i) {
     options[NPU_BEGIN + i] = n == 0 ? 0 : v[n == 1 ? 0 : i];
     options[NPU_END + i] = n == 0 ? 0 : v[n == 1 ? 0 : n == 2 ? i : 2 + i];
@@ -86,13 +89,15 @@ static bool fits_broadcast(const npu_instruction_t* in, npu_why_t* why) {
   const npu_tensor_t* out = out_of(in);
   int64_t strides[NPU_MAX_DIMS];
   for (uint32_t i = 0; i + 1 < in->n_operands; ++i)
-    if (!oar_kit_broadcast_strides(out->n_dims, out->shape, in->operands[i].n_dims, in->operands[i].shape, NULL, strides))
+    if (!oar_kit_broadcast_strides(out->n_dims, out->shape, in->operands[i].n_dims, in->operands[i].shape, NULL,
+                                   strides))
       return npu_refuse(why, OAR_REASON_SHAPE, (int32_t)i, "it does not broadcast to the output");
   return true;
 }
 
 static bool fits_same(const npu_instruction_t* in, npu_why_t* why) {
-  return same_shape(&in->operands[0], out_of(in)) || npu_refuse(why, OAR_REASON_SHAPE, 1, "the output has another shape");
+  return same_shape(&in->operands[0], out_of(in)) ||
+         npu_refuse(why, OAR_REASON_SHAPE, 1, "the output has another shape");
 }
 
 static bool fits_reshape(const npu_instruction_t* in, npu_why_t* why) {
@@ -135,7 +140,8 @@ static bool fits_matmul(const npu_instruction_t* in, npu_why_t* why) {
 /* Windows of kernel[2] over the last two axes of x give the last two of out. */
 static bool fits_windows(const npu_instruction_t* in, const int64_t* kernel, npu_why_t* why) {
   const npu_tensor_t *x = &in->operands[0], *out = out_of(in);
-  if (x->n_dims != 4 || out->n_dims != 4) return npu_refuse(why, OAR_REASON_RANK, 0, "the npu has images of two axes only");
+  if (x->n_dims != 4 || out->n_dims != 4)
+    return npu_refuse(why, OAR_REASON_RANK, 0, "the npu has images of two axes only");
   if (kernel[0] > (1 << 16) / (kernel[1] > 0 ? kernel[1] : 1))
     return npu_refuse(why, OAR_REASON_ATTRIBUTE, -1, "a window has more than 65536 elements");
   for (int i = 0; i < 2; ++i) {
@@ -192,9 +198,9 @@ const npu_op_t npu_ops[NPU_OPS] = {
 };
 #define RANGE(i) &npu_ops[i].range
 const oar_op_range_t* const npu_ranges[NPU_OPS] = {
-    RANGE(NPU_ADD),  RANGE(NPU_SUBTRACT), RANGE(NPU_MULTIPLY), RANGE(NPU_MAXIMUM),  RANGE(NPU_RELU),
-    RANGE(NPU_TANH), RANGE(NPU_CAST),     RANGE(NPU_MATMUL),   RANGE(NPU_CONV),     RANGE(NPU_MAX_POOL),
-    RANGE(NPU_AVG_POOL), RANGE(NPU_SOFTMAX), RANGE(NPU_RESHAPE), RANGE(NPU_PERMUTE)};
+    RANGE(NPU_ADD),      RANGE(NPU_SUBTRACT), RANGE(NPU_MULTIPLY), RANGE(NPU_MAXIMUM), RANGE(NPU_RELU),
+    RANGE(NPU_TANH),     RANGE(NPU_CAST),     RANGE(NPU_MATMUL),   RANGE(NPU_CONV),    RANGE(NPU_MAX_POOL),
+    RANGE(NPU_AVG_POOL), RANGE(NPU_SOFTMAX),  RANGE(NPU_RESHAPE),  RANGE(NPU_PERMUTE)};
 
 /* ---------------------------------------------------------------- Instructions */
 bool npu_tensor_check(const npu_tensor_t* t, int32_t operand, npu_why_t* why) {
@@ -220,8 +226,7 @@ bool npu_tensor_read(const oar_value_t* value, int32_t operand, npu_tensor_t* ou
   out->n_dims = value->n_dims;
   if (value->n_dims > NPU_MAX_DIMS || !oar_kit_in(ALL, value->dtype)) return npu_tensor_check(out, operand, why);
   if (value->n_dims > 0) memcpy(out->shape, value->shape, value->n_dims * sizeof(int64_t));
-  if ((value->flags & OAR_VALUE_HOST) != 0)
-    return npu_refuse(why, OAR_REASON_SPACE, operand, "it lies in host memory");
+  if ((value->flags & OAR_VALUE_HOST) != 0) return npu_refuse(why, OAR_REASON_SPACE, operand, "it lies in host memory");
   if ((value->flags & OAR_VALUE_MUTATED) != 0) return npu_refuse(why, OAR_REASON_OTHER, operand, "it is written to");
   if (!npu_tensor_check(out, operand, why)) return false;
   return oar_kit_value_contiguous(value) || npu_refuse(why, OAR_REASON_LAYOUT, operand, "it is not contiguous");

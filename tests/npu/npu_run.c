@@ -120,7 +120,8 @@ void npu_run_softmax(const npu_instruction_t* in, char* const* data) {
 }
 
 /* Where tap (a, b) of the window of output (row, column) lies in an image of h x w: -1 in the padding. */
-static int64_t tap(const npu_instruction_t* in, int64_t h, int64_t w, int64_t row, int64_t column, int64_t a, int64_t b) {
+static int64_t tap(const npu_instruction_t* in, int64_t h, int64_t w, int64_t row, int64_t column, int64_t a,
+                   int64_t b) {
   const int64_t* o = in->options;
   int64_t y = row * o[NPU_STRIDE] - o[NPU_BEGIN] + a * o[NPU_DILATION];
   int64_t x = column * o[NPU_STRIDE + 1] - o[NPU_BEGIN + 1] + b * o[NPU_DILATION + 1];

@@ -71,7 +71,7 @@ typedef struct oar_value {
   const int64_t* strides;    /* if layout is strided */
   oar_layout_t layout;       /* the offer: how it lies, or DENSE or ANY where you may choose */
   uint64_t alignment;        /* bytes that its address is known to divide by */
-  const oar_view_t* constant;
+  const oar_view_t* constant; /* its elements, if it is one. claim may be asked before they are in host memory: NULL */
   oar_str_t name;            /* for messages; may be empty */
 } oar_value_t;
 
@@ -139,6 +139,7 @@ typedef struct oar_prepared {
   oar_choice_t* const* inputs;  /* [in] n_inputs of them */
   oar_choice_t* const* outputs; /* [in] */
   oar_verdict_t* verdict;       /* [in] for a refusal */
+  uint32_t n_inputs, n_outputs; /* [in] how many choices there are; a blob that load is given may say otherwise */
 } oar_prepared_t;
 
 /* One launch. Flat, read-only, valid until launch returns. */
@@ -425,7 +426,7 @@ typedef struct oar_graph {
   uint32_t n_values, n_nodes, n_inputs, n_outputs, n_symbols;
   const oar_value_t* const* values;
   const oar_call_t* const* nodes;
-  const oar_value_t* const* inputs;  /* constants are not inputs */
+  const oar_value_t* const* inputs;  /* constants are not inputs: compile copies what a launch needs of them */
   const oar_value_t* const* outputs;
   const oar_str_t* symbols;          /* names of symbolic dimensions */
   const int64_t* symbol_min;
@@ -433,8 +434,10 @@ typedef struct oar_graph {
   const oar_ext_t* ext;
 } oar_graph_t;
 
-/* Where a plugin puts its claims. A group of nodes will come back to compile as a graph of its own; the
- * host drops groups that would close a cycle. Call refuse for nodes that you looked at and left. */
+/* Where a plugin puts its claims. A group of nodes will come back to compile as a graph of its own, whose inputs and
+ * outputs a launch gets in their order there. A node goes to one group; the host drops groups that can't be: with a node
+ * that ops doesn't match, with one that is taken, or where another has to run between two of theirs. Call refuse for nodes
+ * that you looked at and left. */
 typedef struct oar_claim_sink {
   uint32_t struct_size;
   uint32_t reserved;

@@ -48,7 +48,7 @@ const Member kFields_oar_value_t[] = {
     {"strides", nullptr, 32, 8, 8, 1, 5, Type::integer, Handle::none, kNullable|kSigned},
     {"layout", nullptr, 40, 8, 8, 0, -1, Type::integer, Handle::none, 0},
     {"alignment", nullptr, 48, 8, 8, 0, -1, Type::integer, Handle::none, 0},
-    {"constant", &kRecords[2], 56, 8, 0, 1, -1, Type::record, Handle::none, 0},
+    {"constant", &kRecords[2], 56, 8, 0, 1, -1, Type::record, Handle::none, kNullable},
     {"name", nullptr, 64, 16, 16, 0, -1, Type::text, Handle::none, 0},
 };
 const Member kFields_oar_call_t[] = {
@@ -93,9 +93,11 @@ const Member kFields_oar_prepared_t[] = {
     {"workspace_bytes", nullptr, 16, 8, 8, 0, -1, Type::integer, Handle::none, 0},
     {"workspace_alignment", nullptr, 24, 8, 8, 0, -1, Type::integer, Handle::none, 0},
     {"unread_inputs", nullptr, 32, 8, 8, 0, -1, Type::integer, Handle::none, 0},
-    {"inputs", &kRecords[8], 40, 8, 0, 2, -2, Type::record, Handle::none, 0},
-    {"outputs", &kRecords[8], 48, 8, 0, 2, -2, Type::record, Handle::none, 0},
+    {"inputs", &kRecords[8], 40, 8, 0, 2, 9, Type::record, Handle::none, 0},
+    {"outputs", &kRecords[8], 48, 8, 0, 2, 10, Type::record, Handle::none, 0},
     {"verdict", &kRecords[7], 56, 8, 0, 1, -1, Type::record, Handle::none, 0},
+    {"n_inputs", nullptr, 64, 4, 4, 0, -1, Type::integer, Handle::none, 0},
+    {"n_outputs", nullptr, 68, 4, 4, 0, -1, Type::integer, Handle::none, 0},
 };
 const Member kFields_oar_frame_t[] = {
     {"struct_size", nullptr, 0, 4, 4, 0, -1, Type::integer, Handle::none, 0},
@@ -742,7 +744,7 @@ const Record kRecords[kRecordCount] = {
     {"oar_call_t", RecordId::call, sizeof(oar_call_t), kMin_oar_call_t, false, 15, kFields_oar_call_t},
     {"oar_verdict_t", RecordId::verdict, sizeof(oar_verdict_t), kMin_oar_verdict_t, false, 8, kFields_oar_verdict_t},
     {"oar_choice_t", RecordId::choice, sizeof(oar_choice_t), kMin_oar_choice_t, false, 6, kFields_oar_choice_t},
-    {"oar_prepared_t", RecordId::prepared, sizeof(oar_prepared_t), kMin_oar_prepared_t, false, 9, kFields_oar_prepared_t},
+    {"oar_prepared_t", RecordId::prepared, sizeof(oar_prepared_t), kMin_oar_prepared_t, false, 11, kFields_oar_prepared_t},
     {"oar_frame_t", RecordId::frame, sizeof(oar_frame_t), kMin_oar_frame_t, false, 11, kFields_oar_frame_t},
     {"oar_op_schema_t", RecordId::op_schema, sizeof(oar_op_schema_t), kMin_oar_op_schema_t, false, 7, kFields_oar_op_schema_t},
     {"oar_host_t", RecordId::host, sizeof(oar_host_t), kMin_oar_host_t, false, 16, kFields_oar_host_t},

@@ -294,6 +294,8 @@ bool Replay::out_arguments(const Function& f, Builder* b, void** args) {
       p->outputs = c   ? b->offers(c->n_outputs, c->outputs)
                    : g ? b->offers(g->n_outputs, g->outputs)
                        : b->offers(64, nullptr);
+      p->n_inputs = c ? c->n_inputs : g ? g->n_inputs : 0;
+      p->n_outputs = c ? c->n_outputs : g ? g->n_outputs : 0;
       verdict = static_cast<oar_verdict_t*>(b->room(OAR_OUT_ROOM));
       if (!p->inputs || !p->outputs || !verdict) return false;
       p->verdict = verdict;
