@@ -153,8 +153,8 @@ TEST(Claim, AGroupHasItsEndsInOrder) {
 }
 
 TEST(Claim, ConstantsAreCopiedAtCompile) {
-  Program p =
-      capture([](std::span<const Tensor> x) { return std::vector<Tensor>{add(relu(x[0]), full({}, 2))}; }, {{{"5"}}});
+  Tensor two = Tensor::of<float>({2, 2, 2, 2, 2}, {5});
+  Program p = capture([&](std::span<const Tensor> x) { return std::vector<Tensor>{add(relu(x[0]), two)}; }, {{{"5"}}});
   for (Value& v : p.values)
     if (v.kind == Kind::state) v.kind = Kind::constant;
   Claims c = claim(p, p.body, npu());
