@@ -63,7 +63,7 @@ void print_performance(const cts::Report& r) {
 
 void print(const cts::Report& r, bool verbose) {
   Table levels({"level", "passed", "failed", "skipped", "seconds"});
-  for (const char* level : {"L0", "L1", "L2", "M", "P"}) {
+  for (const char* level : {"L0", "L1", "L2", "L3", "M", "P"}) {
     double seconds = 0;
     for (const cts::Row& row : r.rows) seconds += row.level == level ? row.seconds : 0;
     int p = r.count(cts::Outcome::passed, level), f = r.count(cts::Outcome::failed, level),
@@ -128,7 +128,7 @@ void run(Arguments a, int& out_exit) {
   if (a.options.plugin != "host") a.options.plugin = plugin_file(a.options.plugin);
   split_own_ops(a.options);
   if (!a.html_file.empty() && a.options.levels.empty()) {
-    a.options.levels = {"L0", "L1", "L2", "P"};
+    a.options.levels = {"L0", "L1", "L2", "L3", "P"};
     if (a.options.mutate) a.options.levels.push_back("M");
   }
   bool watched = !a.json && ::isatty(2);
@@ -162,7 +162,8 @@ void add_cts(CLI::App& app, int& out_exit) {
   command->footer(
       "Levels: L0 file, negotiation, sizes, faults. L1 memory, copies, events, order, threads. L2 every op and dtype "
       "against\n"
-      "the reference, gradients too. M (--mutate) spoils outputs on purpose: L2 must notice.\n"
+      "the reference, gradients too. L3 graphs: claims, compiled programs, blobs. M (--mutate) spoils outputs on "
+      "purpose: L2 must notice.\n"
       "P (--level P, and with --html) measures launches, copies, matrix products and convolutions.\n"
       "A crash or a hang fails the test that it happens in; the rest goes on in another process.");
   auto a = std::make_shared<Arguments>();
@@ -170,8 +171,8 @@ void add_cts(CLI::App& app, int& out_exit) {
       ->add_option("PLUGIN", a->options.plugin,
                    "A path, the name of a plugin on the search path, or host (references and decompositions only)")
       ->required();
-  command->add_option("--level", a->options.levels, "Only these: L0 L1 L2 M P")
-      ->check(CLI::IsMember({"L0", "L1", "L2", "M", "P"}))
+  command->add_option("--level", a->options.levels, "Only these: L0 L1 L2 L3 M P")
+      ->check(CLI::IsMember({"L0", "L1", "L2", "L3", "M", "P"}))
       ->take_all()
       ->delimiter(',');
   command->add_option("--ops", a->options.ops, "Only these ops in L2 and M")->take_all()->delimiter(',');

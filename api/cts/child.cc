@@ -35,6 +35,7 @@ std::vector<Test> all_tests(const Options& options) {
   if (wanted("L0") && !host) take(level0(options));
   if (wanted("L1") && !host) take(level1(options));
   if (wanted("L2")) take(level2(options));
+  if (wanted("L3") && !host) take(level3(options));
   if (wanted("M")) take(mutations(options));
   if (wanted("P")) take(performance(options));
   return tests;

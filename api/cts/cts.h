@@ -4,6 +4,7 @@
 //   L0  the file, negotiation, sizes, faults       the kit loads the plugin itself, by the C ABI alone
 //   L1  memory, copies, events, order, threads     the same
 //   L2  every op and dtype, generated from the op table, through the public C++ API
+//   L3  the graph table: claims, programs against the host, blobs and damaged ones
 //   M   (on request) shows that L2 can fail: outputs are spoilt on purpose and the comparison must notice
 //   P   (on request) how fast: launches, copies, matrix products, convolutions; fails only where a result is wrong
 //
@@ -20,7 +21,7 @@ namespace oarlock::cts {
 
 struct Options {
   std::string plugin;               // absolute path of a plugin, or "host": the core's references and decompositions
-  std::vector<std::string> levels;  // "L0", "L1", "L2", "M", "P"; empty: L0, L1, L2, and M if mutate
+  std::vector<std::string> levels;  // "L0" to "L3", "M", "P"; empty: L0 to L3, and M if mutate
   std::vector<std::string> ops;     // L2 and M for these only; empty: all
   std::vector<std::string> own;     // L2 for these as well, which the plugin itself defines
   bool own_only = false;            // L2 for no others
@@ -39,6 +40,7 @@ struct Row {
   // What the test found out beside its outcome.
   //   L2, per op and dtype: "kernel" calls that the plugin's kernel took, "refused" that it did not, "elsewhere" that were
   //       right without it, "declared" 1 if a kernel is declared for this dtype; note: the last refusal.
+  //   L3: "groups" and "nodes" compiled, calls "compiled" and "refused", blobs "changed and taken"; note: the last refusal.
   //   P: "value" and, where there is something to hold it against, "beside"; note: "GFLOP/s; reference".
   std::map<std::string, double> numbers;
   std::string note;

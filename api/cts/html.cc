@@ -93,6 +93,7 @@ void add_levels(const Report& r, std::string& page) {
   } levels[] = {{"L0", "file, negotiation, faults"},
                 {"L1", "memory, order, threads"},
                 {"L2", "ops, dtypes, gradients"},
+                {"L3", "graphs and blobs"},
                 {"M", "mutations noticed"},
                 {"P", "performance"}};
   for (auto& [level, about] : levels) {

@@ -55,6 +55,7 @@ struct Test {
 std::vector<Test> level0(const Options& options);
 std::vector<Test> level1(const Options& options);
 std::vector<Test> level2(const Options& options);
+std::vector<Test> level3(const Options& options);
 std::vector<Test> mutations(const Options& options);
 std::vector<Test> performance(const Options& options);
 std::vector<Test> all_tests(const Options& options);

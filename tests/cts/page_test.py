@@ -35,8 +35,8 @@ def test_the_program_takes_what_the_page_shows(command):
 
 
 def test_every_level_is_in_the_table():
-    levels = set(re.findall(r"\b(L0|L1|L2|M|P)\b", output("cts", "--help").split("Levels:")[1]))
-    assert levels == set(re.findall(r"^\| (L0|L1|L2|M|P) \|", PAGE, re.MULTILINE))
+    levels = set(re.findall(r"\b(L0|L1|L2|L3|M|P)\b", output("cts", "--help").split("Levels:")[1]))
+    assert levels == set(re.findall(r"^\| (L0|L1|L2|L3|M|P) \|", PAGE, re.MULTILINE))
 
 
 def test_settings_that_it_names_exist():

@@ -28,7 +28,10 @@ char* npu_locate(oar_device_t* device, const void* handle, uint64_t offset, uint
 /* ---------------------------------------------------------------- Memory */
 static oar_status_t OAR_CALL memory_alloc(oar_device_t* device, uint32_t space, uint64_t size_bytes, uint64_t alignment,
                                           oar_stream_t* stream, void** out_data) {
-  (void)alignment, (void)stream;
+  (void)stream;
+  if ((alignment & (alignment - 1)) != 0)
+    return oar_kit_error(device->host, OAR_INVALID_ARGUMENT, 0, "npu: an alignment of %llu bytes is no power of two",
+                         (unsigned long long)alignment);
   if (space != 0) return oar_kit_error(device->host, OAR_INVALID_ARGUMENT, 0, "npu has space 0 only, not %u", space);
   char* bytes = size_bytes <= (uint64_t)1 << 40 ? malloc(size_bytes > 0 ? (size_t)size_bytes : 1) : NULL;
   if (bytes == NULL)
