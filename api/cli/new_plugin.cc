@@ -83,7 +83,7 @@ const Kind kKinds[] = {
      true},
     {"comm", "A communicator", " --level L0",
      "1. `@SOURCE@`: create meets the other ranks, submit carries the items out, abort ends what waits.\n", false},
-    {"graph", "A compiler of graphs", " --level L0",
+    {"graph", "A compiler of graphs", " --level L0 --level L3",
      "1. `@SOURCE@`: the ops and versions that it reads, then claim and compile.\n"
      "2. save, load and check_blob, so that what was compiled is compiled once.\n",
      false}};

@@ -36,19 +36,21 @@ struct Listener {
   std::vector<std::vector<uint32_t>> taken;
   std::vector<std::pair<uint32_t, Claimed::Refused>> refused;
   uint32_t most;
-  bool too_long = false;
+  bool too_long = false, flooded = false;
   explicit Listener(uint32_t n) : most(n) {
     c.struct_size = sizeof c;
     c.take = [](const oar_claim_sink_t* s, uint32_t n, const uint32_t* nodes, uint64_t) {
       auto& l = const_cast<Listener&>(*reinterpret_cast<const Listener*>(s));
       std::lock_guard hold(l.lock);
       l.too_long |= n > l.most || !nodes;
-      if (n <= l.most && nodes) l.taken.emplace_back(nodes, nodes + n);
+      l.flooded |= l.taken.size() > l.most;
+      if (n <= l.most && nodes && !l.flooded) l.taken.emplace_back(nodes, nodes + n);
     };
     c.refuse = [](const oar_claim_sink_t* s, uint32_t node, uint32_t reason, oar_str_t text) {
       auto& l = const_cast<Listener&>(*reinterpret_cast<const Listener*>(s));
       std::lock_guard hold(l.lock);
-      l.refused.push_back({node, {reason, std::string(view(text))}});
+      l.flooded |= l.refused.size() > l.most;
+      if (!l.flooded) l.refused.push_back({node, {reason, std::string(view(text))}});
     };
   }
 };
@@ -119,6 +121,7 @@ Claimed GraphRig::claim(const Graph& graph) {
   oar_status_t status = table().claim(pack_, &shown.graph(), &l.c);
   check.need(status == OAR_OK, "{}: claim gave {}{}", graph.to_string(), status, because());
   check.expect(!l.too_long, "{}: a group of more nodes than there are, or of none", graph.to_string());
+  check.expect(!l.flooded, "{}: takes or refuses more often than there are nodes", graph.to_string());
   Claimed claimed;
   std::vector<char> owned(graph.calls.size(), 0);
   for (auto& group : l.taken) {

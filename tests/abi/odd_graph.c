@@ -102,10 +102,10 @@ static oar_status_t OAR_CALL graph_compile(oar_pack_t* pack, const oar_graph_t* 
   if (mode("compile_wants_a_crooked_workspace")) out_prepared->workspace_alignment = 3;
   if (mode("compile_wants_another_space")) out->space = 1;
   if (mode("compile_wants_a_layout_of_its_own")) out->layout = OAR_LAYOUT_OPAQUE;
-  if (mode("compile_overlaps_strides")) out->strides[0] = 0;
+  if (mode("compile_overlaps_strides") && graph->outputs[0]->n_dims > 0) out->strides[0] = 0;
   if (mode("compile_wants_a_crooked_operand")) out->alignment = 48;
   if (mode("compile_leaves_out_an_input")) out_prepared->unread_inputs = 1;
-  if (mode("compile_turns_the_output")) {
+  if (mode("compile_turns_the_output") && graph->outputs[0]->n_dims == 2) {
     out->strides[0] = 1;
     out->strides[1] = graph->outputs[0]->shape[0];
   }

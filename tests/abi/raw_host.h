@@ -86,6 +86,7 @@ struct RawPlugin {
   const oar_stream_table_t* stream = nullptr;
   const oar_pack_table_t* pack = nullptr;
   const oar_kernel_table_t* kernel = nullptr;
+  const oar_graph_table_t* graph = nullptr;
   std::string error;
 
   explicit RawPlugin(const std::string& path, const oar_host_t* host = raw_host()) {
@@ -109,6 +110,7 @@ struct RawPlugin {
     stream = static_cast<const oar_stream_table_t*>(table(OAR_TABLE_STREAM));
     pack = static_cast<const oar_pack_table_t*>(table(OAR_TABLE_PACK));
     kernel = static_cast<const oar_kernel_table_t*>(table(OAR_TABLE_KERNEL));
+    graph = static_cast<const oar_graph_table_t*>(table(OAR_TABLE_GRAPH));
   }
 };
 

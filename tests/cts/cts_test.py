@@ -116,6 +116,46 @@ def test_sims_faults_are_found():
     assert "L2 exp T=f32" in failures(tests)
 
 
+# What odd_graph does when told to, where the kit finds it, and a word of the reason.
+ODD_GRAPHS = [
+    ("overlaps", "claims", "takes node 0 twice"),
+    ("out_of_range", "claims", "takes node 3 of 3"),
+    ("names_one_twice", "claims", "takes node 0 twice"),
+    ("too_many", "claims", "a group of more nodes than there are"),
+    ("takes_what_it_can_not_read", "claims", "which its table does not list"),
+    ("floods", "claims", "more often than there are nodes"),
+    ("refuses", "claims", "does not say why"),
+    ("fails_in_claim", "claims", "the compiler is not installed"),
+    ("compile_fails", "each op", "the compiler ran out of memory"),
+    ("compile_refuses_silently", "each op", "refuses without a reason"),
+    ("compile_writes_struct_size", "each op", "struct_size is 3"),
+    ("compile_wants_a_huge_workspace", "each op", "bytes of scratch"),
+    ("compile_wants_another_space", "each op", "another space"),
+    ("compile_wants_a_layout_of_its_own", "each op", "a layout of its own"),
+    ("compile_overlaps_strides", "each op", "gaps or overlap"),
+    ("compile_leaves_out_an_input", "each op", "leaves out inputs"),
+    ("wrong", "each op", "want"),
+]
+
+
+@pytest.mark.parametrize("mode,test,word", ODD_GRAPHS, ids=[g[0] for g in ODD_GRAPHS])
+def test_odd_graph_tables_are_found(mode, test, word):
+    code, tests, _ = cts(ABI / "odd_graph/libodd_graph.so", "--level", "L3", env={"OARLOCK_ODD_GRAPH": mode})
+    assert code == 1
+    assert word in failures(tests)[f"L3 {test}"]
+
+
+def test_a_graph_table_that_takes_node_by_node_passes():
+    code, tests, _ = cts(ABI / "odd_graph/libodd_graph.so", "--level", "L3", env={"OARLOCK_ODD_GRAPH": "each"})
+    assert code == 0, failures(tests)
+    assert tests["L3 each op"]["numbers"]["compiled"] > 0
+
+
+def test_without_a_graph_table_level_3_is_one_reason():
+    _, tests, _ = cts(SIM, "--level", "L3")
+    assert {(t["outcome"], t["reason"]) for t in tests.values()} == {("skipped", "the plugin offers no graph table")}
+
+
 def test_the_same_seed_makes_the_same_calls():
     runs = [cts("host", "--ops", "matmul", "--level", "L2", "--seed", "7")[1] for _ in range(2)]
     strip = [{name: (t["outcome"], t["reason"]) for name, t in tests.items()} for tests in runs]

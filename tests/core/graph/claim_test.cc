@@ -283,6 +283,32 @@ TEST(CompiledGroup, AChosenOrderOfAxesIsTheOutputs) {
       << wrong.text();
 }
 
+TEST(CompiledGroup, ScratchIsReusedByLifetime) {
+  Program p = capture(
+      [](std::span<const Tensor> x) {
+        Tensor h = x[0];
+        for (int i = 0; i < 9; ++i) h = tanh(h);
+        return std::vector<Tensor>{h};
+      },
+      {{{"256"}}});
+  Claims c = claim(p, p.body, npu());
+  Result<std::unique_ptr<CompiledGroup>> g = CompiledGroup::compile(p, p.body, c.groups[0]);
+  ASSERT_TRUE(g) << g.status().text();
+  EXPECT_EQ((*g)->workspace_bytes(), 2u * 256 * 4);
+}
+
+TEST(CompiledGroup, TooMuchScratchIsRefused) {
+  Program p =
+      capture([](std::span<const Tensor> x) { return std::vector<Tensor>{add(add(relu(x[0]), tanh(x[0])), x[0])}; },
+              {{{"3000", "3000"}}});
+  Claims c = claim(p, p.body, npu());
+  ASSERT_EQ(c.groups.size(), 1u) << all_text(p, c);
+  Result<std::unique_ptr<CompiledGroup>> g = CompiledGroup::compile(p, p.body, c.groups[0]);
+  ASSERT_FALSE(g);
+  EXPECT_EQ(g.status().code(), Code::refused);
+  EXPECT_NE(g.status().text().find("bytes of scratch, the npu has 67108864"), std::string::npos) << g.status().text();
+}
+
 TEST(CompiledGroup, LaunchChecksItsOperands) {
   DeviceState& d = npu();
   Program p = capture([](std::span<const Tensor> x) { return std::vector<Tensor>{relu(x[0])}; }, {{{"4"}}});
