@@ -221,6 +221,20 @@ std::vector<ProgramInfo> StaticFunction::programs() const {
   return out;
 }
 
+std::shared_ptr<StaticFunction> to_static(nn::Layer& layer, StaticOptions options) {
+  if (options.name == "main") options.name = layer.type_name();
+  options.states = [&layer] { return layer.state_dict(); };
+  auto f = std::make_shared<StaticFunction>([&layer](std::span<const Tensor> x) { return layer.forward_all(x); },
+                                            std::move(options));
+  layer.set_forward([f, &layer](std::span<const Tensor> x) {
+    std::string modes;
+    modes += layer.training() ? 't' : 'e';
+    for (const nn::LayerPtr& l : layer.sublayers()) modes += l->training() ? 't' : 'e';
+    return f->call(x, modes);
+  });
+  return f;
+}
+
 bool capturing() { return dispatch::recorder() != nullptr; }
 
 }  // namespace oarlock::jit

@@ -9,7 +9,7 @@ from . import _core
 from ._core import Tensor
 from .nn import Layer
 
-__all__ = ["InputSpec", "StaticFunction", "capturing", "not_to_static", "to_static", "trace"]
+__all__ = ["InputSpec", "StaticFunction", "capturing", "to_static", "trace"]
 
 capturing = _core._jit.capturing
 
@@ -292,9 +292,9 @@ def to_static(function=None, input_spec=None, *, name=None, max_programs=32, max
     The function runs once on stand-ins, which have a shape and a dtype but no elements, for each kind of call: dtypes and
     shapes of tensors, values of other arguments, training or evaluation of the layers it uses. Every op becomes part of the
     program; whatever else it does (printing, appending to lists) happens then only. A decision by a value (`if x.sum() > 0`)
-    raises an error that says so: use oarlock.where, or leave that part out with not_to_static. Parameters and buffers are
-    read and written as in the function itself; gradients flow through, once. A whole training step can be captured,
-    optimiser and all; its first call runs eagerly.
+    raises an error that says so: use oarlock.where there. Parameters and buffers are read and written as in the function
+    itself; gradients flow through, once. A whole training step can be captured, optimiser and all; its first call runs
+    eagerly.
 
     function: with none, gives a decorator. Of a layer, its forward is replaced, and the layer is given back. input_spec: an
     InputSpec per tensor argument, in their order; names and None stand for any size, so that one program serves them all.
@@ -313,19 +313,13 @@ def to_static(function=None, input_spec=None, *, name=None, max_programs=32, max
                                  max_plans=max_plans)
     if isinstance(function, Layer):
         layer = function
-        forward = _Method(type(layer).forward, layer)
-        layer.forward = StaticFunction(forward, input_spec, name or type(layer).__name__, max_programs, max_plans)
+        static = StaticFunction(_Method(type(layer).forward, layer), input_spec, name or type(layer).__name__,
+                                max_programs, max_plans)
+        layer.forward = static
+        if not inspect.isfunction(inspect.unwrap(type(layer).forward)):  # one of the library's, called past Python
+            layer._set_forward(static)
         return layer
     return StaticFunction(function, input_spec, name, max_programs, max_plans)
-
-
-def not_to_static(function):
-    """Nothing: for habits from paddle, where it marks what is left out. A captured function calls others as they are.
-
-    >>> oarlock.jit.not_to_static(len) is len
-    True
-    """
-    return function
 
 
 def trace(function, inputs, name=None):
