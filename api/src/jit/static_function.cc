@@ -175,10 +175,7 @@ std::vector<Tensor> StaticFunction::call(std::span<const Tensor> inputs, std::st
   std::shared_ptr<Kind> kind;
   try {
     kind = state_->kind_for(inputs, key);
-  } catch (const Error& e) {
-    if (e.code() != Code::not_ready) throw;
-    return state_->function(inputs);
-  }
+  } catch (const graph::NeedsARun&) { return state_->function(inputs); }
   std::unique_lock<std::mutex> turn(kind->turn, std::defer_lock);
   if (kind->writes) turn.lock();
   {
