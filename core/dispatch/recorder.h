@@ -22,6 +22,9 @@ class Recorder {
   virtual Tensor feed(DType dtype, const Shape& shape, bool random, std::function<Tensor()> next) = 0;
   // Tensor::set_data where one of the two is a stand-in.
   virtual Status set_data(const Tensor& to, const Tensor& from) = 0;
+  // What is being captured makes things that later runs find made: it has to run once before. Whoever captures sees this
+  // even if the Error that follows comes to it as another one.
+  bool needs_a_run = false;
 };
 
 // Of this thread; null: calls run.

@@ -97,7 +97,13 @@ Captured capture(const TensorFunction& f, std::span<const CaptureInput> inputs, 
     }
     for (auto& [state, tensor] : states)
       if (tensor.defined()) recording.add_state(tensor, state);
-    std::vector<Tensor> results = f(in);
+    std::vector<Tensor> results;
+    try {
+      results = f(in);
+    } catch (const Error& e) {
+      if (recording.needs_a_run) throw NeedsARun(e);
+      throw;
+    }
     for (size_t i = 0; i < results.size(); ++i) {
       if (!results[i].defined())
         throw Error(Code::invalid_argument, p.name + ": result " + std::to_string(i) + " has no value.");

@@ -30,8 +30,13 @@ struct Captured {
   std::vector<bool> reached;         // of all that is wanted: backward has a result for it
   std::vector<Tensor> read_states;   // that backward reads: nobody may write to them in between
 };
+// f has to run eagerly once before it can be captured: it makes what later calls only use.
+class NeedsARun : public Error {
+ public:
+  explicit NeedsARun(const Error& e) : Error(e.code(), e.what()) {}
+};
 // Calls f once on stand-ins. states: names for the tensors it reads; others are named after the place they are met in.
-// Throws what f throws, and Error.
+// Throws what f throws, NeedsARun, and Error.
 Captured capture(const TensorFunction& f, std::span<const CaptureInput> inputs, const op::Symbols& symbols,
                  const std::vector<std::pair<std::string, Tensor>>& states, Device device, std::string name);
 

@@ -19,6 +19,7 @@
 
 #include <oarlock/base/tensor.h>
 #include <oarlock/named_tensors.h>
+#include <oarlock/nn/layer.h>
 
 namespace oarlock::jit {
 
@@ -81,6 +82,10 @@ class OAR_EXPORT StaticFunction {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// From now on calls of the layer are captured, a program for each mode that it and the layers below are in. What options say
+// of names and states is the layer's own. The layer has to outlive the function; layer.set_forward({}) undoes it.
+OAR_EXPORT std::shared_ptr<StaticFunction> to_static(nn::Layer& layer, StaticOptions options = {});
 
 // True while this thread captures a program: for functions that behave otherwise then.
 OAR_EXPORT bool capturing();

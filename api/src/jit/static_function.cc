@@ -175,10 +175,7 @@ std::vector<Tensor> StaticFunction::call(std::span<const Tensor> inputs, std::st
   std::shared_ptr<Kind> kind;
   try {
     kind = state_->kind_for(inputs, key);
-  } catch (const Error& e) {
-    if (e.code() != Code::not_ready) throw;
-    return state_->function(inputs);
-  }
+  } catch (const graph::NeedsARun&) { return state_->function(inputs); }
   std::unique_lock<std::mutex> turn(kind->turn, std::defer_lock);
   if (kind->writes) turn.lock();
   {
@@ -219,6 +216,20 @@ std::vector<ProgramInfo> StaticFunction::programs() const {
     out.push_back(std::move(info));
   }
   return out;
+}
+
+std::shared_ptr<StaticFunction> to_static(nn::Layer& layer, StaticOptions options) {
+  if (options.name == "main") options.name = layer.type_name();
+  options.states = [&layer] { return layer.state_dict(); };
+  auto f = std::make_shared<StaticFunction>([&layer](std::span<const Tensor> x) { return layer.forward_all(x); },
+                                            std::move(options));
+  layer.set_forward([f, &layer](std::span<const Tensor> x) {
+    std::string modes;
+    modes += layer.training() ? 't' : 'e';
+    for (const nn::LayerPtr& l : layer.sublayers()) modes += l->training() ? 't' : 'e';
+    return f->call(x, modes);
+  });
+  return f;
 }
 
 bool capturing() { return dispatch::recorder() != nullptr; }

@@ -52,7 +52,8 @@ std::vector<Tensor> Layer::call_with_hooks(std::span<const Tensor> inputs) {
   std::vector<Tensor> outputs;
   {
     Asking fresh(nullptr);
-    outputs = forward_all(inputs);
+    auto forward = state_->forward;
+    outputs = forward ? (*forward)(inputs) : forward_all(inputs);
   }
   auto post = state_->post;
   for (auto& hook : *post) {
@@ -93,13 +94,18 @@ static void take(std::shared_ptr<List>& list, uint64_t id) {
   std::erase_if(*copy, [&](auto& h) { return h.id == id; });
   list = std::move(copy);
 }
+void Layer::look_for_hooks() { hooked_ = !state_->pre->empty() || !state_->post->empty() || state_->forward; }
+void Layer::set_forward(ForwardFunction forward) {
+  state_->forward = forward ? std::make_shared<ForwardFunction>(std::move(forward)) : nullptr;
+  look_for_hooks();
+}
 HookHandle Layer::register_forward_pre_hook(PreHook hook) {
   uint64_t id = state_->next_hook++;
   add(state_->pre, id, std::move(hook));
   hooked_ = true;
   return {state_->alive, [this, id] {
             take(state_->pre, id);
-            hooked_ = !state_->pre->empty() || !state_->post->empty();
+            look_for_hooks();
           }};
 }
 HookHandle Layer::register_forward_post_hook(PostHook hook) {
@@ -108,7 +114,7 @@ HookHandle Layer::register_forward_post_hook(PostHook hook) {
   hooked_ = true;
   return {state_->alive, [this, id] {
             take(state_->post, id);
-            hooked_ = !state_->pre->empty() || !state_->post->empty();
+            look_for_hooks();
           }};
 }
 

@@ -20,6 +20,7 @@ struct Layer::State {
   };
   std::list<Slot> parameters, buffers;
   std::vector<std::pair<std::string, LayerPtr>> layers;
+  std::shared_ptr<ForwardFunction> forward;  // instead of the layer's own
   // Shared, so that a hook may add or remove hooks while the list is walked.
   std::shared_ptr<std::vector<Hook<PreHook>>> pre = std::make_shared<std::vector<Hook<PreHook>>>();
   std::shared_ptr<std::vector<Hook<PostHook>>> post = std::make_shared<std::vector<Hook<PostHook>>>();

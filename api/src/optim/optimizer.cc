@@ -130,10 +130,12 @@ void Optimizer::step() {
   bool captured = dispatch::recorder() != nullptr;
   for (size_t i : due) {
     Entry& e = entries_[i];
-    if (captured && e.steps == 0)
+    if (captured && e.steps == 0) {
+      dispatch::recorder()->needs_a_run = true;
       throw Error(Code::not_ready,
                   "optimizer: the first step makes what is kept per parameter, so it can't be captured. Run one step "
                   "before capturing.");
+    }
     dispatch::RecorderPause pause;
     prepare(e);
   }

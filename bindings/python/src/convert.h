@@ -25,7 +25,10 @@ double real_from(PyObject* o, const char* where, const char* what);
 // An integer or a sequence of integers, appended.
 void integers_from(PyObject* o, std::vector<int64_t>& out, const char* where, const char* what);
 Shape shape_from(PyObject* o, const char* where);
+// Sizes that are not known yet become objects of the type set by set_size_type, integers that know their text.
 PyObject* tuple_of(const Shape& s);
+PyObject* size_object(Dim d);
+void set_size_type(PyObject* type);  // takes the reference
 
 // -- tensors
 bool is_number(PyObject* o);  // bool, int or float, not a subclass with a meaning of its own

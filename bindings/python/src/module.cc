@@ -52,5 +52,7 @@ NB_MODULE(_core, m) {
   bind_metrics(metric);
   bind_callbacks(model);
   bind_model(model);
+  nb::module_ jit = m.def_submodule("_jit", "Captured functions.");
+  bind_jit(jit);
   nb::set_leak_warnings(false);  // constants of the module live as long as the process
 }

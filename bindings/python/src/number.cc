@@ -50,9 +50,18 @@ Shape shape_from(PyObject* o, const char* where) {
   return Shape(sizes);
 }
 
+namespace {
+PyObject* size_type = nullptr;
+}
+void set_size_type(PyObject* type) { size_type = type; }
+PyObject* size_object(Dim d) {
+  if (d.known() || !size_type) return checked(PyLong_FromLongLong(d.n)).give();
+  Ref n = checked(PyLong_FromLongLong(d.n));
+  return checked(PyObject_CallOneArg(size_type, n.get())).give();
+}
 PyObject* tuple_of(const Shape& s) {
   Ref t = checked(PyTuple_New(s.rank));
-  for (int i = 0; i < s.rank; ++i) PyTuple_SET_ITEM(t.get(), i, checked(PyLong_FromLongLong(s(i))).give());
+  for (int i = 0; i < s.rank; ++i) PyTuple_SET_ITEM(t.get(), i, size_object(s[i]));
   return t.give();
 }
 

@@ -32,6 +32,9 @@ using PreHook = std::function<std::vector<Tensor>(Layer& layer, std::span<const 
 using PostHook =
     std::function<std::vector<Tensor>(Layer& layer, std::span<const Tensor> inputs, std::span<const Tensor> outputs)>;
 
+// What a call computes, in place of forward.
+using ForwardFunction = std::function<std::vector<Tensor>(std::span<const Tensor> inputs)>;
+
 // Takes a hook away again. Outlives its layer harmlessly.
 class OAR_EXPORT HookHandle {
  public:
@@ -143,6 +146,9 @@ class OAR_EXPORT Layer : public std::enable_shared_from_this<Layer> {
   HookHandle register_forward_pre_hook(PreHook hook);
   HookHandle register_forward_post_hook(PostHook hook);
 
+  // From now on calls take `forward` instead of the layer's own (jit::to_static); empty: its own again.
+  void set_forward(ForwardFunction forward);
+
   // ---- printing ----
   virtual std::string type_name() const;   // "Linear"; of a class of your own, its name
   virtual std::string extra_repr() const;  // "in_features=784, out_features=10"
@@ -154,6 +160,7 @@ class OAR_EXPORT Layer : public std::enable_shared_from_this<Layer> {
   struct State;
   void add_layer(std::string name, LayerPtr layer);
   Tensor call_for_one(std::span<const Tensor> inputs);
+  void look_for_hooks();
   std::vector<Tensor> call_with_hooks(std::span<const Tensor> inputs);
   const Layer& owner(std::string_view path, std::string_view* out_name) const;
   void move(const std::function<Tensor(const Tensor&)>& f);

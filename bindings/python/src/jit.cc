@@ -1,0 +1,108 @@
+// Captured functions: oarlock/jit.py flattens arguments and results, this calls the program.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind.h"
+#include "callback.h"
+#include "caster.h"
+
+namespace nb = nanobind;
+
+namespace oarlock::python {
+namespace {
+
+std::vector<jit::InputSpec> specs_from(nb::handle list) {
+  std::vector<jit::InputSpec> out;
+  for (nb::handle h : list) {
+    nb::tuple t = nb::cast<nb::tuple>(h);
+    jit::InputSpec spec;
+    for (nb::handle s : t[0])
+      if (s.is_none()) spec.shape.emplace_back(int64_t(-1));
+      else if (nb::isinstance<nb::str>(s)) spec.shape.emplace_back(nb::cast<std::string>(s));
+      else spec.shape.emplace_back(nb::cast<int64_t>(s));
+    spec.dtype = nb::cast<DType>(t[1]);
+    spec.name = nb::cast<std::string>(t[2]);
+    out.push_back(std::move(spec));
+  }
+  return out;
+}
+
+// The library calls `function` with a list of tensors; `states` gives (name, tensor) pairs.
+struct Captured {
+  std::unique_ptr<jit::StaticFunction> function;
+};
+
+NamedTensors named_from(nb::handle pairs) {
+  NamedTensors out;
+  for (nb::handle h : pairs) {
+    nb::tuple t = nb::cast<nb::tuple>(h);
+    out.emplace_back(nb::cast<std::string>(t[0]), nb::cast<Tensor>(t[1]));
+  }
+  return out;
+}
+
+nb::dict dict_of(const jit::ProgramInfo& p) {
+  nb::dict d;
+  d["name"] = p.name;
+  d["device"] = p.device;
+  d["nodes"] = p.nodes;
+  d["steps"] = p.steps;
+  d["backward_nodes"] = p.backward_nodes;
+  d["in_place"] = p.in_place;
+  d["interpreted"] = p.interpreted;
+  d["arena_bytes"] = p.arena_bytes;
+  d["values_bytes"] = p.values_bytes;
+  return d;
+}
+
+}  // namespace
+
+void bind_jit(nb::module_& m) {
+  nb::class_<Captured>(m, "CapturedFunction")
+      .def("__init__",
+           [](Captured* self, nb::object function, std::string name, nb::object states, nb::handle specs, int programs,
+              int plans) {
+             auto f = std::make_shared<Callback>(std::move(function));
+             auto s = std::make_shared<Callback>(std::move(states));
+             jit::StaticOptions options;
+             options.name = std::move(name);
+             options.input_spec = specs_from(specs);
+             options.max_programs = programs;
+             options.max_plans = plans;
+             options.states = [s] { return called([&] { return named_from(s->get()()); }); };
+             auto run = [f](std::span<const Tensor> inputs) {
+               return called([&] {
+                 nb::list given;
+                 for (const Tensor& t : inputs) given.append(nb::cast(t));
+                 std::vector<Tensor> out;
+                 for (nb::handle h : f->get()(given)) out.push_back(nb::cast<Tensor>(h));
+                 return out;
+               });
+             };
+             new (self) Captured{std::make_unique<jit::StaticFunction>(std::move(run), std::move(options))};
+           })
+      .def("call",
+           [](Captured& self, const std::vector<Tensor>& inputs, const std::string& key) {
+             nb::gil_scoped_release unlocked;
+             return self.function->call(inputs, key);
+           })
+      .def("clear", [](Captured& self) { self.function->clear(); })
+      .def("programs", [](const Captured& self) {
+        nb::list out;
+        for (const jit::ProgramInfo& p : self.function->programs()) out.append(dict_of(p));
+        return out;
+      });
+  m.def("capturing", &jit::capturing, "Whether this thread is capturing a program.");
+  m.def("size_text", [](int64_t n) { return to_string(Dim(n)); });
+  m.def("size_combine", [](int64_t a, int64_t b, const std::string& op) {
+    switch (op[0]) {
+      case '+': return (Dim(a) + Dim(b)).n;
+      case '-': return (Dim(a) - Dim(b)).n;
+      case '*': return (Dim(a) * Dim(b)).n;
+      default: return (Dim(a) / Dim(b)).n;
+    }
+  });
+  m.def("set_size_type", [](nb::object type) { set_size_type(type.release().ptr()); });
+}
+
+}  // namespace oarlock::python
