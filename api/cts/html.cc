@@ -90,12 +90,8 @@ void add_levels(const Report& r, std::string& page) {
   page += "<div class=cards>\n";
   struct {
     const char *level, *about;
-  } levels[] = {{"L0", "file, negotiation, faults"},
-                {"L1", "memory, order, threads"},
-                {"L2", "ops, dtypes, gradients"},
-                {"L3", "graphs and blobs"},
-                {"M", "mutations noticed"},
-                {"P", "performance"}};
+  } levels[] = {{"L0", "file, negotiation, faults"}, {"L1", "memory, order, threads"}, {"L2", "ops, dtypes, gradients"},
+                {"L3", "graphs and blobs"},          {"M", "mutations noticed"},       {"P", "performance"}};
   for (auto& [level, about] : levels) {
     int p = r.count(Outcome::passed, level), f = r.count(Outcome::failed, level), s = r.count(Outcome::skipped, level);
     double seconds = 0;

@@ -166,10 +166,9 @@ Result<std::string> CompiledGroup::save(std::string_view key) const {
   struct Writer {
     oar_writer_t c{};  // first: plugins hold a pointer to it
     std::string bytes;
-    bool too_large = false;
     static oar_status_t OAR_CALL write(const oar_writer_t* c, const void* from, size_t size) {
       auto& w = const_cast<Writer&>(*reinterpret_cast<const Writer*>(c));
-      if (w.too_large |= size > kMostBytes - w.bytes.size()) return OAR_OUT_OF_MEMORY;
+      if (size > kMostBytes - w.bytes.size()) return OAR_OUT_OF_MEMORY;
       try {
         w.bytes.append(static_cast<const char*>(from), size);
       } catch (const std::bad_alloc&) { return OAR_OUT_OF_MEMORY; }
