@@ -67,8 +67,8 @@ def test_inserted_field(change):
 
 
 def test_changed_type_of_the_same_size(change):
-    _, breaks = change("  uint64_t workspace_alignment;", "  int64_t workspace_alignment;")
-    assert breaks == ["oar_prepared_t.workspace_alignment: type is now int64_t, was uint64_t"]
+    _, breaks = change("  int64_t temperature_millicelsius;", "  uint64_t temperature_millicelsius;")
+    assert breaks == ["oar_device_stats_t.temperature_millicelsius: type is now uint64_t, was int64_t"]
 
 
 def test_changed_argument_type(change):

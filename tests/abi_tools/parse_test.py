@@ -83,7 +83,8 @@ def test_counts_inside_structs(model, calls):
     assert count("oar_kernel_decl_t", "dtypes") == "n_masks"
     assert count("oar_options_t", "values") == "n"
     assert count("oar_device_info_t", "spaces") == "n_spaces"
-    assert count("oar_prepared_t", "inputs") == -2   # only the call knows
+    assert count("oar_prepared_t", "inputs") == "n_inputs"
+    assert count("oar_frame_t", "outputs") == "n_outputs"
     assert count("oar_frame_t", "call") == -1
 
 
