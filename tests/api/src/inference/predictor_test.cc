@@ -181,6 +181,7 @@ TEST(Predictor, KeepsNoPlanAboveTheLimit) {
   Predictor none = create_predictor(Config(exported(*net)).set_plan_limits(64, 0));
   Predictor warm = create_predictor(Config(exported(*net)).warm_up({{2, 6}}).warm_up({{3, 6}}));
   EXPECT_EQ(warm.plan_memory().plans, 2);
+  EXPECT_GT(warm.plan_memory().bytes, 0u);
   none.run({{uniform({2, 6}, 1)}});
   EXPECT_EQ(none.plan_memory().bytes, 0u);
 }
