@@ -16,6 +16,7 @@ Result<std::unique_ptr<Plan>> Executable::take(std::span<const Shape> shapes) {
       if (!std::equal(it->shapes.begin(), it->shapes.end(), shapes.begin(), shapes.end())) continue;
       std::unique_ptr<Plan> plan = std::move(it->plan);
       idle_.erase(it);
+      idle_bytes_ -= plan->info().arena_bytes;
       return plan;
     }
   }
@@ -27,8 +28,10 @@ Result<std::unique_ptr<Plan>> Executable::take(std::span<const Shape> shapes) {
 void Executable::give(std::vector<Shape> shapes, std::unique_ptr<Plan> plan) {
   std::vector<std::unique_ptr<Plan>> gone;  // destroyed outside of the lock
   std::lock_guard hold(lock_);
+  idle_bytes_ += plan->info().arena_bytes;
   idle_.push_front({std::move(shapes), std::move(plan)});
-  while (int(idle_.size()) > max_plans_) {
+  while (!idle_.empty() && (int(idle_.size()) > max_plans_ || idle_bytes_ > max_bytes_)) {
+    idle_bytes_ -= idle_.back().plan->info().arena_bytes;
     gone.push_back(std::move(idle_.back().plan));
     idle_.pop_back();
   }
@@ -46,6 +49,11 @@ PlanInfo Executable::info(std::span<const Shape> shapes) {
   for (const Kept& k : idle_)
     if (std::equal(k.shapes.begin(), k.shapes.end(), shapes.begin(), shapes.end())) return k.plan->info();
   return {};
+}
+
+Executable::Held Executable::held() {
+  std::lock_guard hold(lock_);
+  return {int(idle_.size()), idle_bytes_};
 }
 
 Result<Outcome> Executable::run(std::span<const Tensor> given) {
@@ -79,6 +87,7 @@ Result<Outcome> Executable::run(std::span<const Tensor> given) {
     if (!out && out.status().code() == Code::refused && attempt == 0) {  // a state is another one now
       std::lock_guard hold(lock_);
       idle_.clear();
+      idle_bytes_ = 0;
       continue;
     }
     if (out) give(std::move(shapes), std::move(*plan));

@@ -13,9 +13,10 @@ namespace oarlock::graph {
 
 class Executable {
  public:
-  // max_plans: of all shapes together; the least recently used go.
-  Executable(std::shared_ptr<const Program> program, Device device, int max_plans = 64)
-      : program_(std::move(program)), device_(device), max_plans_(max_plans) {}
+  // Of idle plans, of all shapes together, and of their arenas; the least recently used go. Each run that is under way has
+  // one plan beside these.
+  Executable(std::shared_ptr<const Program> program, Device device, int max_plans = 64, uint64_t max_bytes = UINT64_MAX)
+      : program_(std::move(program)), device_(device), max_plans_(max_plans), max_bytes_(max_bytes) {}
   // Inputs are brought to the device where they are elsewhere. Any thread; runs that write to states need the caller's lock.
   Result<Outcome> run(std::span<const Tensor> inputs);
   // Makes the plan for these shapes, if there is none.
@@ -24,6 +25,12 @@ class Executable {
   Device device() const { return device_; }
   // Of the last plan that was made for these shapes; empty if none or if it is interpreted.
   PlanInfo info(std::span<const Shape> inputs);
+  // What idle plans hold.
+  struct Held {
+    int plans = 0;
+    uint64_t bytes = 0;
+  };
+  Held held();
 
  private:
   struct Kept {
@@ -36,6 +43,7 @@ class Executable {
   std::shared_ptr<const Program> program_;
   Device device_;
   int max_plans_;
+  uint64_t max_bytes_, idle_bytes_ = 0;
   Constants constants_;
   std::mutex lock_;
   std::list<Kept> idle_;  // most recently used first

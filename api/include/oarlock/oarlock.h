@@ -12,6 +12,8 @@
 #include <oarlock/base/stream.h>
 #include <oarlock/base/tensor.h>
 #include <oarlock/data.h>
+#include <oarlock/exported.h>
+#include <oarlock/inference.h>
 #include <oarlock/jit.h>
 #include <oarlock/metric.h>
 #include <oarlock/model.h>

@@ -1,0 +1,55 @@
+// A function or layer as a program of its own: what it computes in inference, and its weights, without the code that made it.
+//
+//   jit::ExportedProgram program = jit::export_layer(net, {{.shape = {"N", 784}, .name = "image"}});
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <oarlock/jit.h>
+
+namespace oarlock::graph {
+struct Program;
+}
+namespace oarlock::nn {
+class Layer;
+}
+
+namespace oarlock::jit {
+
+struct ExportOptions {
+  std::string name = "main";
+  std::vector<std::string> output_names{};  // as many as there are results; empty: "out0", "out1", ...
+  NamedTensors states{};                    // names for the tensors that the function reads
+};
+
+// Never changes: any thread. Copies share everything.
+class OAR_EXPORT ExportedProgram {
+ public:
+  // The names of inputs and outputs, in the order that a run takes and gives them.
+  std::vector<std::string> input_names() const;
+  std::vector<std::string> output_names() const;
+  // Copies of what the function read, made when it was exported. Not to be written to.
+  NamedTensors parameters() const;
+  // As a safetensors file under the names of parameters(), written as save() writes.
+  void save_weights(const std::string& path) const;
+  // The same program with the weights of that file, on the host mapped from it (LoadOptions in save.h). Throws Error with
+  // every disagreement if names, dtypes and shapes are not exactly the program's, or if the file is damaged.
+  ExportedProgram with_weights(const std::string& path) const;
+  const graph::Program& program() const { return *program_; }
+
+ private:
+  friend OAR_EXPORT ExportedProgram export_function(const Function& function, const std::vector<InputSpec>& inputs,
+                                                    const ExportOptions& options);
+  std::shared_ptr<const graph::Program> program_;
+};
+
+// Calls the function once on stand-ins, without gradients. Inputs without a name are "x0", "x1", ... Throws Error: names
+// that are unfit or not unique, a function that writes to tensors it reads or asks its surroundings for numbers.
+OAR_EXPORT ExportedProgram export_function(const Function& function, const std::vector<InputSpec>& inputs,
+                                           const ExportOptions& options = {});
+// The layer's call in inference mode, under the names of its state_dict; its mode is afterwards what it was before.
+OAR_EXPORT ExportedProgram export_layer(nn::Layer& layer, const std::vector<InputSpec>& inputs,
+                                        ExportOptions options = {});
+
+}  // namespace oarlock::jit
