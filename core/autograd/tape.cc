@@ -112,10 +112,9 @@ void record_call(const op::Op& op, op::Attrs attrs, TensorImpl* const* inputs, i
     TensorImpl* t = outputs[i];
     if (!t) continue;
     const op::Output& out = def.outputs[std::min(i, def.outputs.count - 1)];
-    bool save =
-        has_elements(*t) && ((out.flags & op::hidden) || (op.output_read_by[std::min(i, def.outputs.count - 1)] & n->wanted));
-    if (save)
-      n->outputs[size_t(i)] = {alias_tensor(*t, t->shape, t->strides, 0), version_of(*t), true, true};
+    bool save = has_elements(*t) &&
+                ((out.flags & op::hidden) || (op.output_read_by[std::min(i, def.outputs.count - 1)] & n->wanted));
+    if (save) n->outputs[size_t(i)] = {alias_tensor(*t, t->shape, t->strides, 0), version_of(*t), true, true};
     else n->outputs[size_t(i)] = {outline(*t), 0, false, true};
     if (!(set_of(t->dtype) & (kFloat | kComplex))) continue;
     t->requires_grad = true;

@@ -317,7 +317,8 @@ Status infer_call(const Call& c, Entry& e, std::vector<op::Guard>* guards) {
                  out_type.data(), var, report);
   std::vector<const oar_view_t*> host(size_t(c.n_inputs), nullptr);
   for (int i = 0; i < c.n_inputs; ++i)
-    if (c.inputs[i] && (c.op.host_inputs >> std::min(i, 63) & 1)) host[size_t(i)] = c.inputs[i]->storage ? &c.inputs[i]->view : nullptr;
+    if (c.inputs[i] && (c.op.host_inputs >> std::min(i, 63) & 1))
+      host[size_t(i)] = c.inputs[i]->storage ? &c.inputs[i]->view : nullptr;
   call.host_values = host.data();
   if (!call.run()) return invalid(report.error);
   if (guards) guards->insert(guards->end(), report.guards.begin(), report.guards.end());

@@ -24,11 +24,11 @@ struct Captured {
   // Of what is wanted: those inputs of the function that require a gradient, then leaves. Null: nothing the function gives
   // depends on them, or gradients are off.
   std::shared_ptr<Program> backward;
-  std::vector<int> seeds;            // results that have a gradient; it takes one each, then what forward gave beyond its own
-  std::vector<int> wanted_inputs;    // inputs of the function
-  std::vector<Tensor> wanted_leaves; // parameters
-  std::vector<bool> reached;         // of all that is wanted: backward has a result for it
-  std::vector<Tensor> read_states;   // that backward reads: nobody may write to them in between
+  std::vector<int> seeds;  // results that have a gradient; it takes one each, then what forward gave beyond its own
+  std::vector<int> wanted_inputs;     // inputs of the function
+  std::vector<Tensor> wanted_leaves;  // parameters
+  std::vector<bool> reached;          // of all that is wanted: backward has a result for it
+  std::vector<Tensor> read_states;    // that backward reads: nobody may write to them in between
 };
 // f has to run eagerly once before it can be captured: it makes what later calls only use.
 class NeedsARun : public Error {

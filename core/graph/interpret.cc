@@ -82,7 +82,8 @@ class Interpreter {
     OAR_TRY(dispatch::perform(call, out));
     for (size_t i = 0; i < own && i < out.size(); ++i) {
       if (n.outputs[i] == kNone) continue;
-      if (!out[i].defined()) return {Code::internal, std::string(op.def->name) + ": an output that is wanted is not there."};
+      if (!out[i].defined())
+        return {Code::internal, std::string(op.def->name) + ": an output that is wanted is not there."};
       OAR_TRY(take(n.outputs[i], out[i]));
     }
     size_t at = own;

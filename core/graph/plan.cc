@@ -37,7 +37,8 @@ void Plan::place(Home& home, const Tensor& t) {
   const TensorImpl& at = *t.impl();
   // A state's tensor stays the same one while its elements may move, so what counts is where they were.
   Block now{at.view.data, at.view.byte_offset, home.bytes};
-  bool there = home.placed && home.storage->block.data == now.data && home.storage->block.byte_offset == now.byte_offset;
+  bool there =
+      home.placed && home.storage->block.data == now.data && home.storage->block.byte_offset == now.byte_offset;
   home.elements = t;
   home.storage->stream = at.storage ? at.storage->stream : nullptr;
   if (there) return;
@@ -92,8 +93,9 @@ Status Plan::bind(std::span<const Tensor> inputs) {
         const TensorImpl& now = *t.impl();
         if (now.dtype != like.dtype || !(now.shape == like.shape) || now.device != like.device ||
             !std::equal(now.strides, now.strides + now.shape.rank, like.strides))
-          return {Code::refused, p_.name + ": " + p_.name_of(b.index) + " has another shape, dtype, layout or device than "
-                                                                       "when the plan was made."};
+          return {Code::refused, p_.name + ": " + p_.name_of(b.index) +
+                                     " has another shape, dtype, layout or device than "
+                                     "when the plan was made."};
         break;
       }
       case Bound::result: {
@@ -183,7 +185,8 @@ Result<Outcome> Plan::run(std::span<const Tensor> inputs) {
     if (status != OAR_OK) [[unlikely]]
       OAR_TRY(failed(i, status));
     if (begin) [[unlikely]]
-      trace::record("step", info_.steps[i].op, begin, trace::now_ns(), info_.steps[i].plugin + " " + info_.steps[i].shapes);
+      trace::record("step", info_.steps[i].op, begin, trace::now_ns(),
+                    info_.steps[i].plugin + " " + info_.steps[i].shapes);
   }
   return collect();
 }
@@ -194,8 +197,8 @@ Result<Outcome> Plan::collect() {
     const Home& home = homes_[size_t(spot.home)];
     const TensorImpl& geometry = *spot.tensor.impl();
     uint64_t bits = oarlock::info(geometry.dtype).bits;
-    Tensor t = Tensor::adopt(alias_tensor(*home.elements.impl(), geometry.shape, geometry.strides,
-                                          int64_t(spot.byte_offset * 8 / bits)));
+    Tensor t = Tensor::adopt(
+        alias_tensor(*home.elements.impl(), geometry.shape, geometry.strides, int64_t(spot.byte_offset * 8 / bits)));
     if (p_[g.value].kind == Kind::constant) return t.clone();
     return t;
   };

@@ -77,7 +77,8 @@ class Planner {
     int64_t n = strides ? extent(shape, strides) : count(shape);
     return new_spot(new_home(d, size_bytes(dtype, uint64_t(n)), Home::arena), dtype, shape, strides, 0);
   }
-  int bound(DType dtype, const Shape& shape, const int64_t* strides, DeviceState& d, Plan::Bound::From from, int index) {
+  int bound(DType dtype, const Shape& shape, const int64_t* strides, DeviceState& d, Plan::Bound::From from,
+            int index) {
     int64_t n = strides ? extent(shape, strides) : count(shape);
     int home = new_home(d, size_bytes(dtype, uint64_t(n)), Home::bound);
     int spot = new_spot(home, dtype, shape, strides, 0);
@@ -185,7 +186,8 @@ class Planner {
     if (at(spot).contiguous) return spot;
     const op::Op& op = op::op_at(op::op_of(op::Role::copy));
     TensorImpl* in[] = {&at(spot)};
-    dispatch::Call call{.op = op, .inputs = in, .n_inputs = 1, .attrs = nullptr, .n_attrs = 0, .device = at(spot).device};
+    dispatch::Call call{
+        .op = op, .inputs = in, .n_inputs = 1, .attrs = nullptr, .n_attrs = 0, .device = at(spot).device};
     Result<std::shared_ptr<dispatch::Entry>> e = dispatch::make_entry(call);
     if (!e) return std::move(e.status());
     int to = fresh(*at(spot).device, at(spot).dtype, at(spot).shape);
@@ -277,8 +279,8 @@ class Planner {
       Result<int> spot = operand(n.inputs[i], bit(op.host_inputs) ? host_device() : d);
       if (!spot) return std::move(spot.status());
       if (bit(op.mutated) && *spot != spot_of_[size_t(n.inputs[i])])
-        return invalid(std::string(def.name) + ": writes to " + p_.name_of(n.inputs[i]) + ", which is not on " + d.name +
-                       ". Move it there first.");
+        return invalid(std::string(def.name) + ": writes to " + p_.name_of(n.inputs[i]) + ", which is not on " +
+                       d.name + ". Move it there first.");
       in.push_back(*spot);
       impls.push_back(&at(*spot));
     }
@@ -479,9 +481,8 @@ class Planner {
         int from = root(plan_.spots_[size_t(s.in[size_t(k)])].home), to = root(plan_.spots_[size_t(s.out[o])].home);
         Home &a = plan_.homes_[size_t(from)], &b = plan_.homes_[size_t(to)];
         const TensorImpl &x = at(s.in[size_t(k)]), &y = at(s.out[o]);
-        bool alone = std::count_if(s.in.begin(), s.in.end(), [&](int in) {
-                       return in >= 0 && root(plan_.spots_[size_t(in)].home) == from;
-                     }) == 1;
+        bool alone = std::count_if(s.in.begin(), s.in.end(),
+                                   [&](int in) { return in >= 0 && root(plan_.spots_[size_t(in)].home) == from; }) == 1;
         bool alike = x.shape == y.shape && x.dtype == y.dtype &&
                      std::equal(x.strides, x.strides + x.shape.rank, y.strides) &&
                      plan_.spots_[size_t(s.in[size_t(k)])].byte_offset == 0;

@@ -25,7 +25,8 @@ Node& Node::operator=(const Node& o) {
 int Node::own_outputs() const {
   int written = 0;
   const op::Op& d = def();
-  for (size_t i = 0; i < inputs.size(); ++i) written += inputs[i] != kNone && (d.mutated >> std::min<size_t>(i, 63) & 1);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    written += inputs[i] != kNone && (d.mutated >> std::min<size_t>(i, 63) & 1);
   return int(outputs.size()) - written;
 }
 

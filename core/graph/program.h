@@ -52,8 +52,8 @@ struct Value {
 struct Body;
 struct Node {
   op::OpId op = op::kNoOp;
-  int version = 0;         // of the op, that attrs are written for
-  op::OwnedAttrs attrs;    // all of them, in schema order, normalised
+  int version = 0;       // of the op, that attrs are written for
+  op::OwnedAttrs attrs;  // all of them, in schema order, normalised
   std::vector<ValueId> inputs;
   // Those of the op, hidden ones last; then, for each operand that is written to, in order of the operands, its value from
   // there on, which lies in the operand's memory. Nobody may read the operand's old value after such a node.
@@ -88,8 +88,8 @@ struct Program {
     ValueId state, value;
   };
   std::vector<Update> updates;
-  std::vector<Update> gradients;   // states, and what is their gradient after a run
-  std::vector<op::Guard> guards;   // on sizes, checked when a plan for given sizes is made
+  std::vector<Update> gradients;  // states, and what is their gradient after a run
+  std::vector<op::Guard> guards;  // on sizes, checked when a plan for given sizes is made
 
   ValueId add(Value v);
   Value& operator[](ValueId v) { return values[size_t(v)]; }

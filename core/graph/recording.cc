@@ -14,7 +14,7 @@ namespace oarlock::graph {
 struct Recording::Slot {
   ValueId first = kNone, now = kNone;
   uint32_t version = 0;
-  bool is_view = false;          // of another value: a write to it can't be told to that one
+  bool is_view = false;         // of another value: a write to it can't be told to that one
   std::vector<Tensor> views{};  // stand-ins of views of it
 };
 // A tensor with elements that a call read. Handles of the same elements share a slot.
@@ -25,8 +25,7 @@ struct Recording::Taken {
 
 Recording::Recording(Program& program, std::vector<Node>& nodes, Device device)
     : p_(program), nodes_{&nodes}, device_(device_at(device.index())), symbols_(program.symbols) {
-  if (dispatch::recorder())
-    throw Error(Code::invalid_argument, "recording: this thread captures a program already.");
+  if (dispatch::recorder()) throw Error(Code::invalid_argument, "recording: this thread captures a program already.");
   dispatch::set_recorder(this);
 }
 Recording::~Recording() {
@@ -162,11 +161,8 @@ Status Recording::set_data(const Tensor& to, const Tensor& from) {
                    f.device->name + ". In a captured program both have to be alike.");
   TensorImpl* operands[] = {to.impl(), from.impl()};
   NoGrad off;
-  dispatch::Call call{.op = op::op_at(op::op_of(op::Role::assign)),
-                      .inputs = operands,
-                      .n_inputs = 2,
-                      .attrs = nullptr,
-                      .n_attrs = 0};
+  dispatch::Call call{
+      .op = op::op_at(op::op_of(op::Role::assign)), .inputs = operands, .n_inputs = 2, .attrs = nullptr, .n_attrs = 0};
   OAR_TRY(dispatch::find_device(call));
   std::vector<Tensor> none;
   return record(call, none);
@@ -195,7 +191,8 @@ Status Recording::record(dispatch::Call& call, std::vector<Tensor>& outputs) {
                    ", the program that is being captured runs on " + device_.name +
                    " and the host. Move them before capturing.");
   if (call.route != Route::dispatch)
-    return invalid(std::string(def.name) + ": a captured call can't be routed to a kernel, decomposition or reference.");
+    return invalid(std::string(def.name) +
+                   ": a captured call can't be routed to a kernel, decomposition or reference.");
   if (def.view) {
     op::AttrScratch scratch;
     const TensorImpl& x = *call.inputs[0];
@@ -297,8 +294,9 @@ Status Recording::written(TensorImpl& t, ValueId after, const dispatch::Call& ca
   Slot& slot = *slot_of(t);
   const char* name = call.op.def->name;
   if (slot.is_view)
-    return invalid(std::string(name) + ": writes to a view of another tensor, which a captured program can't. Write "
-                                       "to the whole tensor, or compute a new one with where or scatter.");
+    return invalid(std::string(name) +
+                   ": writes to a view of another tensor, which a captured program can't. Write "
+                   "to the whole tensor, or compute a new one with where or scatter.");
   for (const Tensor& view : slot.views)
     if (view.impl()->refs.load(std::memory_order_relaxed) > 1)
       return invalid(std::string(name) + ": writes to a tensor of shape " + to_string(t.shape) +

@@ -28,8 +28,8 @@ Shape Sizes::value(const Shape& s) const {
 
 Status Sizes::bind(const Shape& declared, const Shape& actual, const std::string& who) {
   auto disagree = [&](const std::string& what) {
-    return invalid(who + ": " + what + ": the program wants " + shape_text(declared) + ", given " +
-                   to_string(actual) + ".");
+    return invalid(who + ": " + what + ": the program wants " + shape_text(declared) + ", given " + to_string(actual) +
+                   ".");
   };
   if (declared.rank != actual.rank) return disagree("the rank disagrees");
   for (int i = 0; i < declared.rank; ++i) solve(declared[i], actual(i));

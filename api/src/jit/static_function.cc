@@ -48,8 +48,9 @@ class CapturedCall : public oarlock::Function {
   std::vector<Tensor> backward(FunctionContext& context, std::span<const Tensor> gradients) override {
     const graph::Captured& c = kind_->captured;
     if (grad_enabled())
-      throw Error(Code::unsupported, name() + ": a captured function has no gradient of second order. Call the function "
-                                              "itself where create_graph is on.");
+      throw Error(Code::unsupported, name() +
+                                         ": a captured function has no gradient of second order. Call the function "
+                                         "itself where create_graph is on.");
     std::vector<Tensor> in;
     const graph::Program& p = kind_->backward->program();
     for (size_t i = 0; i < c.seeds.size(); ++i) {

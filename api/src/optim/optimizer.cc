@@ -147,7 +147,12 @@ void Optimizer::step() {
     const Tensor& target = e.master.defined() ? e.master : e.parameter;
     Tensor& g = gradients[i];
     settle(g, target.dtype(), target.device());
-    Update u{e, due[i], target, g, groups_[e.group].weight_decay.value_or(weight_decay_), rates[e.group],
+    Update u{e,
+             due[i],
+             target,
+             g,
+             groups_[e.group].weight_decay.value_or(weight_decay_),
+             rates[e.group],
              !captured && e.steps == 1};
     update(u);
     if (e.master.defined()) assign(e.parameter, cast(e.master, e.parameter.dtype()));

@@ -207,21 +207,22 @@ void bind_layer(nb::module_& m) {
            [](Layer& self, nb::args, nb::kwargs) -> nb::object {
              raise(PyExc_NotImplementedError, std::string(name_of(self)) + ": the class has no forward. Define it.");
            })
-      .def("_set_forward",
-           [](Layer& self, nb::object forward) {
-             if (forward.is_none()) return self.set_forward({});
-             auto f = std::make_shared<Callback>(std::move(forward));
-             self.set_forward([f](std::span<const Tensor> inputs) {
-               return called([&] {
-                 nb::list given;
-                 for (const Tensor& t : inputs) given.append(nb::cast(t));
-                 std::vector<Tensor> out;
-                 collect(f->get()(*nb::borrow<nb::args>(nb::tuple(given))), out);
-                 return out;
-               });
-             });
-           },
-           nb::arg("forward").none())
+      .def(
+          "_set_forward",
+          [](Layer& self, nb::object forward) {
+            if (forward.is_none()) return self.set_forward({});
+            auto f = std::make_shared<Callback>(std::move(forward));
+            self.set_forward([f](std::span<const Tensor> inputs) {
+              return called([&] {
+                nb::list given;
+                for (const Tensor& t : inputs) given.append(nb::cast(t));
+                std::vector<Tensor> out;
+                collect(f->get()(*nb::borrow<nb::args>(nb::tuple(given))), out);
+                return out;
+              });
+            });
+          },
+          nb::arg("forward").none())
       .def_static("_ready", [](nb::handle self) { return nb::inst_ready(self); })
       .def("_own", &own)
       .def("_set_parameter", &Layer::set_parameter, nb::arg("name"), nb::arg("value").none())

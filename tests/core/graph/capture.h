@@ -58,7 +58,8 @@ inline void expect_same(const std::vector<Tensor>& got, const std::vector<Tensor
   }
 }
 // Eager, interpreted and planned, twice each.
-inline void expect_alike(const Function& f, const Program& p, const std::vector<Tensor>& inputs, Device device = Device()) {
+inline void expect_alike(const Function& f, const Program& p, const std::vector<Tensor>& inputs,
+                         Device device = Device()) {
   std::vector<Tensor> in;
   for (const Tensor& t : inputs) in.push_back(t.to(device));
   std::vector<Tensor> want;

@@ -61,7 +61,8 @@ TEST(Plan, ViewsAreNoSteps) {
   Shape shape{24};
   ASSERT_TRUE(e.prepare({&shape, 1}).ok());
   int views = 0;
-  for (const StepInfo& s : e.info({&shape, 1}).steps) views += s.op == "permute" || s.op == "slice" || s.op == "reshape";
+  for (const StepInfo& s : e.info({&shape, 1}).steps)
+    views += s.op == "permute" || s.op == "slice" || s.op == "reshape";
   EXPECT_EQ(views, 0);
 }
 

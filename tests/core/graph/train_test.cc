@@ -40,8 +40,9 @@ struct Training {
 
 void expect_same_training(const OptimizerMaker& make, Device device) {
   auto batch = [&](int64_t i) {
-    return std::pair(uniform({6, 1, 8, 8}, 10 + i).to(device),
-                     remainder(add(arange(Dim(6)), full({}, double(i), DType::i64)), full({}, 5, DType::i64)).to(device));
+    return std::pair(
+        uniform({6, 1, 8, 8}, 10 + i).to(device),
+        remainder(add(arange(Dim(6)), full({}, double(i), DType::i64)), full({}, 5, DType::i64)).to(device));
   };
   auto expect = [&](Training& a, Training& b, const std::string& who) { expect_same(a.state(), b.state(), who); };
   Training eager(make, device);
@@ -103,8 +104,7 @@ std::vector<std::pair<const char*, OptimizerMaker>> optimizers() {
       {"adam", [](auto p) { return std::make_unique<optim::Adam>(p, optim::AdamOptions{.amsgrad = true}); }},
       {"adamw", [](auto p) { return std::make_unique<optim::AdamW>(p); }},
       {"rmsprop", [](auto p) { return std::make_unique<optim::RMSProp>(p, optim::RMSPropOptions{.momentum = 0.5}); }},
-      {"adagrad",
-       [](auto p) { return std::make_unique<optim::Adagrad>(p, optim::AdagradOptions{.lr_decay = 0.1}); }},
+      {"adagrad", [](auto p) { return std::make_unique<optim::Adagrad>(p, optim::AdagradOptions{.lr_decay = 0.1}); }},
   };
 }
 
