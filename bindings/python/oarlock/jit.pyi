@@ -31,7 +31,8 @@ class StaticFunction(Generic[P, R]):
     def clear(self) -> None: ...
 
 @overload
-def to_static(function: L, input_spec: Sequence[InputSpec] | None = None, *, name: str | None = None,
+def to_static(function: L, input_spec: Sequence[InputSpec] | None = None, *,  # type: ignore[overload-overlap]
+              name: str | None = None,
               max_programs: int = 32, max_plans: int = 64) -> L: ...
 @overload
 def to_static(function: Callable[P, R], input_spec: Sequence[InputSpec] | None = None, *, name: str | None = None,
