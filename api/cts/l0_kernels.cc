@@ -8,14 +8,13 @@
 #include <algorithm>
 #include <set>
 
+#include "api/cts/host_cpu.h"
 #include "api/cts/level0.h"
 #include "api/cts/raw.h"
 
 namespace oarlock::cts {
 
 namespace {
-
-constexpr uint64_t kKnownDtypes = 0x7fffffffu & ~1ull;
 
 void need_kernels(Check& check, const Plugin& p) {
   if (!p.kernel) check.skip("the plugin offers no kernel table");
@@ -82,24 +81,6 @@ void decls_without_hardware(Check& check, const std::string& path) {
   uint32_t again = 0;
   auto second = declarations(check, p, nullptr, again);
   check.expect(again == n && second == decls, "a second call gives other declarations");
-}
-
-const oar_device_info_t& host_cpu() {
-  static const oar_space_info_t space{sizeof(oar_space_info_t), OAR_SPACE_ADDRESSABLE | OAR_SPACE_HOST_ACCESS,
-                                      OAR_STR("ram"), 0, 64};
-  static const oar_space_info_t* const spaces[] = {&space};
-  static const oar_device_info_t cpu{.struct_size = sizeof(oar_device_info_t),
-                                     .dlpack_kind = 1,
-                                     .kind = OAR_STR("cpu"),
-                                     .name = OAR_STR("host CPU"),
-                                     .uuid = OAR_STR("cpu"),
-                                     .pci_address = {},
-                                     .n_spaces = 1,
-                                     .n_queues = 1,
-                                     .spaces = spaces,
-                                     .storage_dtypes = kKnownDtypes,
-                                     .compute_dtypes = kKnownDtypes};
-  return cpu;
 }
 
 // Packs on whatever the plugin serves: its own device, or the host CPU.

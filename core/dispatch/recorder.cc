@@ -20,6 +20,7 @@ Recorder*& of_thread() {
 Recorder* recorder() { return of_thread(); }
 Recorder* set_recorder(Recorder* r) {
   Recorder* before = std::exchange(of_thread(), r);
+  if (!r == !before) return before;
   std::lock_guard hold(lock);
   recording += int(r != nullptr) - int(before != nullptr);
   if (recording) trace::on.fetch_or(trace::kRecording);

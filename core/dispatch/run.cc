@@ -311,6 +311,8 @@ void trace_kernel(const Entry& e) {
   else trace::stop_at(e.prepared ? reinterpret_cast<void*>(d.launch) : reinterpret_cast<void*>(d.run), text);
 }
 
+}  // namespace
+
 Status cast_operands(const Entry& e, Call& c, std::vector<Tensor>& keep, std::vector<TensorImpl*>& in) {
   in.assign(c.inputs, c.inputs + c.n_inputs);
   for (int i = 0; i < c.n_inputs; ++i) {
@@ -324,6 +326,8 @@ Status cast_operands(const Entry& e, Call& c, std::vector<Tensor>& keep, std::ve
   c.inputs = in.data();
   return {};
 }
+
+namespace {
 
 // The entry of a call: found or made. once keeps it alive where calls inside may push it out of the cache.
 Result<Entry*> entry_of(const Call& c, std::shared_ptr<Entry>& once, bool* cached) {

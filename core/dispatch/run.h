@@ -10,6 +10,8 @@ namespace oarlock::dispatch {
 Status run_entry(Entry& entry, const Call& call, std::vector<Tensor>& outputs);
 // The whole way: key, cache, selection, run; not recorded.
 Status run_call(const Call& call, std::vector<Tensor>& outputs);
+// Operands cast to e.cast_to; call then points to in.
+Status cast_operands(const Entry& e, Call& call, std::vector<Tensor>& keep, std::vector<TensorImpl*>& in);
 // If the operands' dtypes have to be cast first: casts them, on the tape, and points call at the results.
 Status promote_operands(Call& call, std::vector<Tensor>& keep, std::vector<TensorImpl*>& in);
 // The op's decomposition, run (or recorded) on the call's operands; e: what the call was inferred to.

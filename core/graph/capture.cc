@@ -24,11 +24,6 @@ std::vector<ValueId> crossing(const Program& p, size_t first, const std::vector<
   return {read.begin(), read.end()};
 }
 
-void keep_feeds_that_are_read(Program& p) {
-  std::vector<int> uses = count_uses(p);
-  std::erase_if(p.feeds, [&](ValueId v) { return !uses[size_t(v)]; });
-}
-
 // One recording of both halves, cut in two.
 void split(Program joint, size_t n_forward, const std::vector<ValueId>& seeds, const std::vector<ValueId>& gradients,
            Captured& out) {
@@ -67,7 +62,6 @@ void split(Program joint, size_t n_forward, const std::vector<ValueId>& seeds, c
   joint.body.results.insert(joint.body.results.end(), extra.begin(), extra.end());
   joint.result_names.resize(joint.body.results.size());
   joint.gradients.clear();
-  keep_feeds_that_are_read(joint);
   compact(joint);
   *out.forward = std::move(joint);
 }
@@ -134,12 +128,9 @@ Captured capture(const TensorFunction& f, std::span<const CaptureInput> inputs, 
     }
     recording.finish();
   }
-  if (differentiable) {
-    split(std::move(p), n_forward, seeds, wanted, out);
-  } else {
-    keep_feeds_that_are_read(p);
-    compact(p);
-  }
+  // Feeds stay even where nobody reads them: a draw moves its generator.
+  if (differentiable) split(std::move(p), n_forward, seeds, wanted, out);
+  else compact(p);
   return out;
 }
 

@@ -5,10 +5,11 @@
 namespace oarlock::graph {
 namespace {
 
-// States that nothing writes to become constants: kernels may pack them once.
+// States that nothing writes to, and that get no gradient, become constants: kernels may pack them once.
 void freeze_states(Program& p) {
   std::vector<bool> written(p.values.size());
-  for (const Program::Update& u : p.updates) written[size_t(u.state)] = true;
+  for (const auto* list : {&p.updates, &p.gradients})
+    for (const Program::Update& u : *list) written[size_t(u.state)] = true;
   for (size_t i = 0; i < p.values.size(); ++i) {
     Value& v = p.values[i];
     if (v.kind != Kind::state || written[i]) continue;
@@ -42,8 +43,14 @@ Status compile(Program& p, const CompileOptions& options) {
     for (const std::string& n : names) all += (all.empty() ? "" : ", ") + n;
     return invalid(p.name + ": no pass is called " + name + ". There are: " + all + ".");
   }
-  for (const Pass& pass : kPasses)
-    if (std::find(options.off.begin(), options.off.end(), pass.name) == options.off.end()) pass.run(p);
+  OAR_TRY(verify(p));
+  for (const Pass& pass : kPasses) {
+    if (std::find(options.off.begin(), options.off.end(), pass.name) != options.off.end()) continue;
+    pass.run(p);
+    if (Status s = verify(p); !s.ok())
+      return {Code::internal,
+              "pass " + std::string(pass.name) + " left a program that is not sound. " + std::string(s.text())};
+  }
   return {};
 }
 

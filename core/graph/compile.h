@@ -12,7 +12,7 @@ struct CompileOptions {
 };
 // Names of all passes, in the order they are run.
 const std::vector<std::string>& pass_names();
-// An error for a name that no pass has; p is as it was then.
+// Verifies p before and after each pass. An error for a name that no pass has; p is as it was then.
 Status compile(Program& p, const CompileOptions& options = {});
 
 }  // namespace oarlock::graph

@@ -14,11 +14,18 @@ Result<Tensor> Constants::on(const Tensor& t, ValueId key, DeviceState& device) 
   std::lock_guard hold(lock_);
   Tensor& have = held_[{key, device.index}];
   if (!have.defined()) {
-    dispatch::RecorderPause pause;
-    OAR_TRY(role::transfer(t.detach(), device, &have));
-    if (!have.is_contiguous()) OAR_TRY(role::copy(have, &have));
+    Result<Tensor> t_there = bring(t, device);
+    if (!t_there) return t_there;
+    have = std::move(*t_there);
   }
   return have;
+}
+Result<Tensor> Constants::bring(const Tensor& t, DeviceState& device) {
+  dispatch::RecorderPause pause;
+  Tensor there;
+  OAR_TRY(role::transfer(t.detach(), device, &there));
+  if (!there.is_contiguous()) OAR_TRY(role::copy(there, &there));
+  return there;
 }
 
 Plan::Plan(DeviceState& device) : device_(device) {}
@@ -31,6 +38,13 @@ Plan::~Plan() {
   if (arena_[0].size_bytes) device_free(host_device(), arena_[0], nullptr);
   if (arena_[1].size_bytes) device_free(device_, arena_[1], used_by_);
 }
+
+TensorImpl& Plan::at(int spot) const { return *spots_[size_t(spot)].tensor.impl(); }
+int Plan::root(int home) const {
+  while (homes_[size_t(home)].merged >= 0) home = homes_[size_t(home)].merged;
+  return home;
+}
+Plan::Home& Plan::home_of(int spot) { return homes_[size_t(root(spots_[size_t(spot)].home))]; }
 
 // The home is where t is from now on.
 void Plan::place(Home& home, const Tensor& t) {

@@ -18,6 +18,8 @@ class Constants {
  public:
   // t on that device; key: the value of the program that it is.
   Result<Tensor> on(const Tensor& t, ValueId key, DeviceState& device);
+  // The same without keeping it: row-major on that device, t itself if it is so already.
+  static Result<Tensor> bring(const Tensor& t, DeviceState& device);
 
  private:
   std::mutex lock_;
@@ -53,11 +55,15 @@ class Plan {
 
  private:
   friend class Planner;
+  friend class MemoryPlan;
   struct Home;
   struct Spot;
   struct Step;
   struct Other;
   explicit Plan(DeviceState& device);
+  TensorImpl& at(int spot) const;
+  int root(int home) const;  // what it was merged into in the end
+  Home& home_of(int spot);
   Status bind(std::span<const Tensor> inputs);
   void place(Home& home, const Tensor& t);
   Status failed(size_t step, oar_status_t status);

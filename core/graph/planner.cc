@@ -1,14 +1,12 @@
 // Making a plan: nodes in order, each asked of dispatch as an eager call would be, with places instead of elements; what is
-// decomposed is recorded and planned in its stead. Then lifetimes, writing in place, and one arena by greedy placement of
-// the largest first (Pisarchyk and Lee 2020, Efficient memory management for deep neural net inference).
+// decomposed is recorded and planned in its stead. Then everything gets its memory: memory_plan.cc.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
-#include "core/device/device_memory.h"
 #include "core/dispatch/order.h"
 #include "core/dispatch/run.h"
-#include "core/graph/plan_parts.h"
+#include "core/graph/memory_plan.h"
 #include "core/graph/recording.h"
 #include "core/op/calls.h"
 
@@ -17,7 +15,12 @@ namespace oarlock::graph {
 class Planner {
  public:
   Planner(Plan& plan, Constants& constants)
-      : plan_(plan), p_(plan.p_), device_(plan.device_), constants_(constants), spot_of_(p_.values.size(), -1) {}
+      : plan_(plan),
+        p_(plan.p_),
+        device_(plan.device_),
+        constants_(constants),
+        own_values_(p_.values.size()),
+        spot_of_(p_.values.size(), -1) {}
 
   Status make() {
     for (size_t i = 0; i < p_.body.parameters.size(); ++i) {
@@ -33,11 +36,7 @@ class Planner {
     for (const Node& n : nodes) OAR_TRY(plan_node(n, false));
     for (ValueId v : p_.body.results) OAR_TRY(hand_out(v, plan_.results_));
     for (const Program::Update& g : p_.gradients) OAR_TRY(hand_out(g.value, plan_.gradients_));
-    lifetimes();
-    merge_in_place();
-    for (auto* list : {&plan_.results_, &plan_.gradients_})
-      for (const Plan::Given& g : *list) keep_out(g.spot);
-    return arrange();
+    return MemoryPlan(plan_).make();
   }
 
  private:
@@ -67,12 +66,7 @@ class Planner {
     if (h.origin < 0) h.origin = id;
     return id;
   }
-  TensorImpl& at(int spot) const { return *plan_.spots_[size_t(spot)].tensor.impl(); }
-  Home& home_of(int spot) const { return plan_.homes_[size_t(root(plan_.spots_[size_t(spot)].home))]; }
-  int root(int home) const {
-    while (plan_.homes_[size_t(home)].merged >= 0) home = plan_.homes_[size_t(home)].merged;
-    return home;
-  }
+  TensorImpl& at(int spot) const { return plan_.at(spot); }
   int fresh(DeviceState& d, DType dtype, const Shape& shape, const int64_t* strides = nullptr) {
     int64_t n = strides ? extent(shape, strides) : count(shape);
     return new_spot(new_home(d, size_bytes(dtype, uint64_t(n)), Home::arena), dtype, shape, strides, 0);
@@ -102,7 +96,8 @@ class Planner {
       int& have = constant_spot_[{v, d.index}];
       if (have) return have - 1;
       if (!value.data.defined()) return no_elements(v);
-      Result<Tensor> t = constants_.on(value.data, v, d);
+      // Those of the program are shared by all plans; what a decomposition adds has another number in each.
+      Result<Tensor> t = size_t(v) < own_values_ ? constants_.on(value.data, v, d) : Constants::bring(value.data, d);
       if (!t) return std::move(t.status());
       int home = new_home(d, size_bytes(value.dtype, uint64_t(count(value.shape))), Home::bound);
       int spot = new_spot(home, value.dtype, value.shape, nullptr, 0);
@@ -308,7 +303,7 @@ class Planner {
     }
     if (def.role == op::Role::assign) {
       int from = in[1];
-      if (home_of(in[0]).storage == home_of(from).storage) {  // they may overlap
+      if (plan_.home_of(in[0]).storage == plan_.home_of(from).storage) {  // they may overlap
         from = fresh(d, at(in[1]).dtype, at(in[1]).shape);
         add_copy(in[1], from, "copy");
       }
@@ -453,130 +448,11 @@ class Planner {
     return {};
   }
 
-  // ---- memory
-  void lifetimes() {
-    for (size_t i = 0; i < plan_.steps_.size(); ++i) {
-      auto touch = [&](Home& h) {
-        if (h.first < 0) h.first = int(i);
-        h.last = int(i);
-      };
-      const Step& s = plan_.steps_[i];
-      for (int spot : s.in)
-        if (spot >= 0) touch(home_of(spot));
-      for (int spot : s.out)
-        if (spot >= 0) touch(home_of(spot));
-      if (s.workspace >= 0) touch(plan_.homes_[size_t(s.workspace)]);
-    }
-    int end = int(plan_.steps_.size());
-    for (auto* list : {&plan_.results_, &plan_.gradients_})
-      for (const Plan::Given& g : *list) home_of(g.spot).last = end;
-  }
-  void merge_in_place() {
-    for (size_t i = 0; i < plan_.steps_.size(); ++i) {
-      const Step& s = plan_.steps_[i];
-      if (!s.entry || s.entry->kind != dispatch::Kind::kernel || !s.entry->kernel.decl->inplace) continue;
-      for (size_t o = 0; o < s.out.size(); ++o) {
-        int k = s.entry->kernel.decl->inplace[o];
-        if (k < 0 || size_t(k) >= s.in.size() || s.in[size_t(k)] < 0 || s.out[o] < 0) continue;
-        int from = root(plan_.spots_[size_t(s.in[size_t(k)])].home), to = root(plan_.spots_[size_t(s.out[o])].home);
-        Home &a = plan_.homes_[size_t(from)], &b = plan_.homes_[size_t(to)];
-        const TensorImpl &x = at(s.in[size_t(k)]), &y = at(s.out[o]);
-        bool alone = std::count_if(s.in.begin(), s.in.end(),
-                                   [&](int in) { return in >= 0 && root(plan_.spots_[size_t(in)].home) == from; }) == 1;
-        bool alike = x.shape == y.shape && x.dtype == y.dtype &&
-                     std::equal(x.strides, x.strides + x.shape.rank, y.strides) &&
-                     plan_.spots_[size_t(s.in[size_t(k)])].byte_offset == 0;
-        if (from == to || !alone || !alike || a.kind != Home::arena || b.kind != Home::arena || a.device != b.device ||
-            a.last != int(i) || b.first != int(i) || a.bytes != b.bytes)
-          continue;
-        b.merged = from;
-        a.last = b.last;
-        ++plan_.info_.in_place;
-      }
-    }
-  }
-  // What the caller keeps is memory of its own, made anew at each run.
-  void keep_out(int spot) {
-    int home = root(plan_.spots_[size_t(spot)].home);
-    Home& h = plan_.homes_[size_t(home)];
-    if (h.kind != Home::arena) return;
-    h.kind = Home::bound;
-    plan_.bound_.push_back({Plan::Bound::result, 0, home});
-  }
-  Status arrange() {
-    for (size_t i = 0; i < plan_.spots_.size(); ++i) {  // merged homes: their spots move
-      Spot& s = plan_.spots_[i];
-      int to = root(s.home);
-      if (to == s.home) continue;
-      plan_.homes_[size_t(to)].spots.push_back(int(i));
-      s.home = to;
-      TensorImpl& t = *s.tensor.impl();
-      retain(plan_.homes_[size_t(to)].storage);
-      release(std::exchange(t.storage, plan_.homes_[size_t(to)].storage));
-    }
-    for (int place = 0; place < 2; ++place) {
-      if (place && device_.is_host()) break;
-      DeviceState& d = place ? device_ : host_device();
-      std::vector<Home*> homes, placed;
-      for (Home& h : plan_.homes_)
-        if (h.kind == Home::arena && h.merged < 0 && h.device == &d && h.first >= 0) homes.push_back(&h);
-      std::stable_sort(homes.begin(), homes.end(), [](const Home* a, const Home* b) { return a->bytes > b->bytes; });
-      uint64_t total = 0;
-      for (Home* h : homes) {
-        plan_.info_.values_bytes += h->bytes;
-        ++plan_.info_.values;
-        uint64_t at = 0;  // placed is kept by offset: the first gap between those alive at the same time
-        for (const Home* other : placed) {
-          if (other->last < h->first || h->last < other->first) continue;
-          if (other->offset >= at + padded(h->bytes)) break;
-          at = std::max(at, other->offset + padded(other->bytes));
-        }
-        h->offset = at;
-        total = std::max(total, at + padded(h->bytes));
-        placed.insert(std::upper_bound(placed.begin(), placed.end(), h,
-                                       [](const Home* a, const Home* b) { return a->offset < b->offset; }),
-                      h);
-      }
-      plan_.info_.arena_bytes += total;
-      if (!total) continue;
-      Result<Block> arena = device_allocate(d, total, place ? current_stream(d) : nullptr);
-      if (!arena) return std::move(arena.status());
-      plan_.arena_[place] = *arena;
-      if (place) plan_.used_by_ = current_stream(d);
-      for (Home* h : homes) settle(*h, *arena);
-    }
-    for (Step& s : plan_.steps_) {
-      s.frame.inputs = s.inputs.data();
-      s.frame.outputs = s.outputs.data();
-      if (s.workspace < 0) continue;
-      const Home& h = plan_.homes_[size_t(s.workspace)];
-      s.frame.workspace = {h.storage->block.data, h.storage->block.byte_offset, h.bytes};
-    }
-    plan_.used_by_ = nullptr;  // so that the first run gives the steps their streams
-    return {};
-  }
-  static uint64_t padded(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
-  void settle(Home& h, const Block& arena) {
-    auto place = [&](uint64_t offset) {
-      Block b = arena;
-      if (h.device->addressable) b.data = static_cast<char*>(arena.data) + offset;
-      else b.byte_offset = arena.byte_offset + offset;
-      b.size_bytes = h.bytes;
-      return b;
-    };
-    h.storage->block = place(h.offset);
-    for (int s : h.spots) {
-      Spot& spot = plan_.spots_[size_t(s)];
-      Block b = place(h.offset + spot.byte_offset);
-      spot.tensor.impl()->view.data = b.data;
-      spot.tensor.impl()->view.byte_offset = h.device->addressable ? 0 : b.byte_offset;
-    }
-  }
-
   Plan& plan_;
   Program& p_;
   DeviceState& device_;
   Constants& constants_;
+  size_t own_values_;
   std::vector<int> spot_of_;
   std::map<std::pair<ValueId, int>, int> constant_spot_;  // plus one
   std::map<std::pair<int, int>, int> moved_;              // a spot on another device; plus one

@@ -44,7 +44,7 @@ struct Value {
   DType dtype = DType::none;
   bool host = false;  // lies in host memory wherever the program runs: what host arguments are made of
   Shape shape;
-  std::string name;  // [A-Za-z_][A-Za-z0-9_.]*, unique in the program; or empty: then texts call it %7
+  std::string name;  // [A-Za-z0-9_][A-Za-z0-9_.]*, unique in the program ("0.weight"); or empty: then texts call it %7
   Tensor data;       // constant and state: the elements
   Feed feed;
 };

@@ -101,7 +101,17 @@ Tensor Recording::add_input(std::string name, DType dtype, const Shape& shape, K
 ValueId Recording::add_state(const Tensor& t, std::string name) {
   TensorImpl* impl = t.impl();
   if (Slot* slot = slot_of(*impl)) return slot->now;
-  if (Slot* slot = impl->storage ? alias_of(*impl) : nullptr) return take_up(t, slot)->now;
+  if (Slot* slot = impl->storage ? alias_of(*impl) : nullptr) {
+    // The handle that calls read is the one to follow: set_data on it leaves others of the same elements behind.
+    if (p_[slot->first].kind == Kind::state) p_[slot->first].data = t;
+    return take_up(t, slot)->now;
+  }
+  for (const Taken& leaf : taken_)
+    if (leaf.grad_before.defined() && leaf.grad_before.impl() == impl)
+      throw Error(Code::invalid_argument,
+                  "recording: a gradient of shape " + to_string(impl->shape) +
+                      " was there before what is captured, and would be added to as it is now at each run. Clear it "
+                      "(clear_grad) before capturing.");
   Value v;
   v.kind = Kind::state;
   v.dtype = impl->dtype;
@@ -168,23 +178,13 @@ Status Recording::set_data(const Tensor& to, const Tensor& from) {
   return record(call, none);
 }
 
-// Operands cast to what the op's strings resolve to; each cast is a call of its own.
-static Status cast_operands(dispatch::Call& call, const dispatch::Entry& e, std::vector<Tensor>& keep,
-                            std::vector<TensorImpl*>& in) {
-  in.assign(call.inputs, call.inputs + call.n_inputs);
-  for (int i = 0; i < call.n_inputs; ++i) {
-    if (e.cast_to[size_t(i)] == DType::none) continue;
-    detail::retain(in[size_t(i)]);
-    Tensor t = Tensor::adopt(in[size_t(i)]);
-    OAR_TRY(role::cast(t, e.cast_to[size_t(i)], &t));
-    in[size_t(i)] = t.impl();
-    keep.push_back(std::move(t));
-  }
-  call.inputs = in.data();
-  return {};
+Status Recording::record(dispatch::Call& call, std::vector<Tensor>& outputs) {
+  try {
+    return take(call, outputs);
+  } catch (const Error& e) { return {e.code(), e.what()}; }
 }
 
-Status Recording::record(dispatch::Call& call, std::vector<Tensor>& outputs) {
+Status Recording::take(dispatch::Call& call, std::vector<Tensor>& outputs) {
   const op::OpDef& def = *call.op.def;
   if (call.device != &device_ && !call.device->is_host())
     return invalid(std::string(def.name) + ": operands are on " + call.device->name +
@@ -211,8 +211,8 @@ Status Recording::record(dispatch::Call& call, std::vector<Tensor>& outputs) {
   if (e.kind == dispatch::Kind::promote) {
     std::vector<Tensor> keep;
     std::vector<TensorImpl*> in;
-    OAR_TRY(cast_operands(call, e, keep, in));
-    return record(call, outputs);
+    OAR_TRY(dispatch::cast_operands(e, call, keep, in));
+    return take(call, outputs);
   }
   if (call.decompose) return dispatch::run_decomposition(e, call, outputs);
   return emit(call, e.shapes, e.dtypes, e.attrs, outputs);

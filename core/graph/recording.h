@@ -63,6 +63,7 @@ class Recording : public dispatch::Recorder {
   Slot* alias_of(const TensorImpl& t) const;
   Slot* new_slot(ValueId v);
   TensorImpl* stand_in(ValueId v, Slot* slot);
+  Status take(dispatch::Call& call, std::vector<Tensor>& outputs);
   Status emit(dispatch::Call& call, std::span<const Shape> shapes, std::span<const DType> dtypes,
               const op::OwnedAttrs& attrs, std::vector<Tensor>& outputs);
   Status written(TensorImpl& t, ValueId after, const dispatch::Call& call);

@@ -41,9 +41,9 @@ class Verifier {
       auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
       for (size_t k = 0; k < v.name.size(); ++k) {
         char c = v.name[k];
-        if (!letter(c) && (k == 0 || !((c >= '0' && c <= '9') || c == '.')))
+        if (!letter(c) && !(c >= '0' && c <= '9') && !(k > 0 && c == '.'))
           return bad("value %" + std::to_string(i),
-                     "its name has a bad character at " + std::to_string(k) + ". Names are [A-Za-z_][A-Za-z0-9_.]*");
+                     "its name has a bad character at " + std::to_string(k) + ". Names are [A-Za-z0-9_][A-Za-z0-9_.]*");
       }
       if (!v.name.empty() && !names.insert(v.name).second) return bad(who, "two values have this name. Rename one");
       if (v.kind > Kind::parameter) return bad(who, "kind " + std::to_string(int(v.kind)) + " does not exist");

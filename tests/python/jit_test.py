@@ -1,5 +1,8 @@
 """Captured functions: as the functions themselves, for layers written in Python and in the library, and whole steps."""
 
+import gc
+import weakref
+
 import oarlock
 import pytest
 from oarlock import jit, nn, optim
@@ -114,3 +117,40 @@ def test_methods_of_objects():
     x = oarlock.tensor([1.0, 2.0])
     for _ in range(2):
         assert two(x).tolist() == [2.0, 4.0] and three(x).tolist() == [3.0, 6.0]
+
+
+def test_results_belong_to_their_kind_of_call():
+    f = jit.to_static(lambda x, object=None: {"n": x.shape[0], "y": x + 1})
+    for n in (2, 3, 2, 3):
+        assert f(oarlock.ones(n))["n"] == n
+    # Objects are told apart by identity: a new one in an old one's place is another kind.
+    seen = []
+
+    class Offset:
+        def __init__(self, by):
+            self.by = by
+    g = jit.to_static(lambda x, offset: seen.append(offset.by) or x + offset.by)
+    for by in range(20):
+        assert g(oarlock.zeros(1), Offset(float(by))).item() == by
+    assert seen == [float(by) for by in range(20)]
+
+
+def test_many_kinds_stay_bounded():
+    f = jit.to_static(lambda x, n: (x + n, n), max_programs=2)
+    x = oarlock.zeros(1)
+    for n in range(100):
+        y, same = f(x, n)
+        assert y.item() == n and same == n
+    assert len(f.programs()) <= 2 and len(f._both[1]) <= 17
+
+
+def test_nothing_keeps_a_captured_function_alive():
+    class Thing:
+        pass
+    thing = Thing()
+    f = jit.to_static(lambda x: (x + 1, thing)[0])
+    f(oarlock.ones(2))
+    gone = weakref.ref(thing)
+    del f, thing
+    gc.collect()
+    assert gone() is None

@@ -189,8 +189,9 @@ std::vector<Tensor> StaticFunction::call(std::span<const Tensor> inputs, std::st
     throw_if(out.status());
     const graph::Program& p = kind->forward->program();
     for (size_t i = 0; i < p.gradients.size(); ++i) {
-      Tensor leaf = p[p.gradients[i].state].data;
-      leaf.set_grad(out->gradients[i]);
+      NoGrad off;
+      Tensor leaf = p[p.gradients[i].state].data, before = leaf.grad();
+      leaf.set_grad(before.defined() ? add(before, out->gradients[i]) : out->gradients[i]);
     }
     return std::move(out->results);
   }

@@ -130,6 +130,11 @@ void Optimizer::step() {
   bool captured = dispatch::recorder() != nullptr;
   for (size_t i : due) {
     Entry& e = entries_[i];
+    if (captured && !dispatch::recorder()->owns(*e.parameter.grad().impl()))
+      throw Error(Code::invalid_argument,
+                  "optimizer: the gradient of a parameter of shape " + to_string(e.parameter.shape()) +
+                      " was made outside of what is captured, and would be stepped with again at each run. Capture "
+                      "backward together with step.");
     if (captured && e.steps == 0) {
       dispatch::recorder()->needs_a_run = true;
       throw Error(Code::not_ready,

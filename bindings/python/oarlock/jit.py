@@ -206,11 +206,9 @@ class StaticFunction:
         self._name = name or getattr(function, "__name__", "main")
         self._limits = (max_programs, max_plans)
         self._given = threading.local()
-        self._results = {}
         self._of_objects = weakref.WeakKeyDictionary()
-        specs = [s._plain() for s in self._spec or ()]
-        self._captured = _core._jit.CapturedFunction(self._run, self._name, self._states, specs, max_programs, max_plans)
         self.enabled = True
+        self.clear()
 
     @property
     def function(self):
@@ -225,27 +223,36 @@ class StaticFunction:
         return named
 
     def _run(self, tensors):
-        structure, key = self._given.call
+        structure, key, results = self._given.call
         args, keywords = _restore(structure, iter(tensors))
-        results = []
-        self._results[key] = _flatten(self._function(*args, **keywords), results)
-        return results
+        flat = []
+        # With the arguments: objects that keys know by identity have to live as long as the keys.
+        results[key] = _flatten(self._function(*args, **keywords), flat), structure
+        return flat
+
+    def _key(self, structure, tensors):
+        shapes = "" if self._spec else ",".join(str(t.shape) for t in tensors)
+        kinds = ",".join(f"{t.dtype}{t.device}{t.requires_grad}" for t in tensors)
+        modes = "".join("t" if s.training else "e" for layer in _layers_of(self._function)
+                        for s in [layer, *layer.sublayers()])
+        return f"{_key(structure)};{shapes};{kinds};{modes};{_core.is_grad_enabled()}"
 
     def __call__(self, *args, **keywords):
         if not self.enabled or capturing():
             return self._function(*args, **keywords)
         tensors = []
         structure = _flatten((args, keywords), tensors)
-        modes = "".join("t" if s.training else "e" for layer in _layers_of(self._function)
-                        for s in [layer, *layer.sublayers()])
-        key = _key(structure) + modes
+        key = self._key(structure, tensors)
+        captured, results = self._both
         before = getattr(self._given, "call", None)
-        self._given.call = structure, key
+        self._given.call = structure, key, results
         try:
-            results = self._captured.call(tensors, key)
+            flat = captured.call(tensors, key)
         finally:
             self._given.call = before
-        return _restore(self._results[key], iter(results))
+        if len(results) > 8 * self._limits[0] and results is self._both[1]:
+            self.clear()  # what the library has let go of has its results here still
+        return _restore(results[key][0], iter(flat))
 
     def __get__(self, instance, owner=None):
         if instance is None:
@@ -259,12 +266,14 @@ class StaticFunction:
 
     def programs(self):
         """What was captured, most recently used first: dicts with nodes, steps, arena_bytes, interpreted, ..."""
-        return self._captured.programs()
+        return self._both[0].programs()
 
     def clear(self):
         """Forgets what was captured."""
-        self._captured.clear()
-        self._results.clear()
+        specs = [s._plain() for s in self._spec or ()]
+        # Weak: what C++ holds is not seen by Python's collector.
+        run, states = _Method(StaticFunction._run, self), _Method(StaticFunction._states, self)
+        self._both = _core._jit.CapturedFunction(run, self._name, states, specs, *self._limits), {}
 
 
 class _Method:

@@ -1,10 +1,6 @@
 // Captured functions: oarlock/jit.py flattens arguments and results, this calls the program.
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include "bind.h"
-#include "callback.h"
-#include "caster.h"
+#include "nn.h"
 
 namespace nb = nanobind;
 
@@ -31,15 +27,6 @@ std::vector<jit::InputSpec> specs_from(nb::handle list) {
 struct Captured {
   std::unique_ptr<jit::StaticFunction> function;
 };
-
-NamedTensors named_from(nb::handle pairs) {
-  NamedTensors out;
-  for (nb::handle h : pairs) {
-    nb::tuple t = nb::cast<nb::tuple>(h);
-    out.emplace_back(nb::cast<std::string>(t[0]), nb::cast<Tensor>(t[1]));
-  }
-  return out;
-}
 
 nb::dict dict_of(const jit::ProgramInfo& p) {
   nb::dict d;
@@ -69,7 +56,7 @@ void bind_jit(nb::module_& m) {
              options.input_spec = specs_from(specs);
              options.max_programs = programs;
              options.max_plans = plans;
-             options.states = [s] { return called([&] { return named_from(s->get()()); }); };
+             options.states = [s] { return called([&] { return named_tensors_from(s->get()(), "to_static"); }); };
              auto run = [f](std::span<const Tensor> inputs) {
                return called([&] {
                  nb::list given;
@@ -86,10 +73,14 @@ void bind_jit(nb::module_& m) {
              nb::gil_scoped_release unlocked;
              return self.function->call(inputs, key);
            })
-      .def("clear", [](Captured& self) { self.function->clear(); })
       .def("programs", [](const Captured& self) {
+        std::vector<jit::ProgramInfo> programs;
+        {
+          nb::gil_scoped_release unlocked;  // a thread that captures may be waiting for it
+          programs = self.function->programs();
+        }
         nb::list out;
-        for (const jit::ProgramInfo& p : self.function->programs()) out.append(dict_of(p));
+        for (const jit::ProgramInfo& p : programs) out.append(dict_of(p));
         return out;
       });
   m.def("capturing", &jit::capturing, "Whether this thread is capturing a program.");

@@ -1,6 +1,7 @@
 // Captured functions, interpreted and planned, against the same functions called: bit for bit, on the host and on sim.
 #include <gtest/gtest.h>
 
+#include "core/op/calls.h"
 #include "tests/core/graph/capture.h"
 
 namespace oarlock::graph {
@@ -120,6 +121,29 @@ TEST(Plan, SizesKnownOnlyAtRunTimeAreInterpreted) {
   Program p = capture(f, {{{"N"}}});
   expect_alike(f, p, {Tensor::of<float>({0, 1, 0, 2}, {4})});
   expect_alike(f, p, {Tensor::of<float>({0, 0}, {2})});
+}
+
+// x times its own length, which the decomposition holds as a number: another one for each plan.
+void times_length(op::RuleCall& c) { c.set(0, multiply(c.in(0), Tensor::scalar(double(c.in(0).size(0))))); }
+constinit const op::OpDef times_length_def = op::define({.name = "test_times_length",
+                                                         .summary = "x times its length.",
+                                                         .source = "Oarlock",
+                                                         .inputs = {{"x", "[N]"}},
+                                                         .outputs = {{"out", "[N]"}},
+                                                         .types = {{"T", kFloat}},
+                                                         .decompose = times_length,
+                                                         .cases = {{"any", "N=2"}}});
+
+TEST(Plan, ConstantsOfDecompositionsAreThePlansOwn) {
+  static const op::OpId id = *op::register_op(&times_length_def);
+  ASSERT_NE(id, op::kNoOp);
+  Function f = [](std::span<const Tensor> x) { return call_op("test_times_length", x); };
+  Executable e(std::make_shared<Program>(capture(f, {{{"N"}}})), Device());
+  for (int64_t n : {2, 3, 2, 5}) {
+    Result<Outcome> out = e.run(std::vector<Tensor>{full({n}, 1)});
+    ASSERT_TRUE(out) << out.status().text();
+    expect_same(out->results[0], full({n}, double(n)), "N=" + std::to_string(n));
+  }
 }
 
 TEST(Recording, ElementsCannotBeRead) {

@@ -1,33 +1,12 @@
 // Exported programs in a predictor, against the layer itself: bit for bit, on the host and on sim.
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <thread>
 
-#include <oarlock/oarlock.h>
+#include "tests/same.h"
 
 namespace oarlock::inference {
 namespace {
 
-Device sim() {
-  Result<PluginInfo> p = load_plugin(std::string(OARLOCK_TEST_PLUGIN_DIR) + "/sim/liboarlock_sim.so");
-  throw_if(p.status());
-  return Device("sim");
-}
-std::string bytes(const Tensor& t) {
-  std::string out(size_bytes(t.dtype(), uint64_t(t.element_count())), '\0');
-  t.copy_to_host(out.data());
-  return out;
-}
-Tensor uniform(const Shape& shape, int64_t seed) {
-  return subtract(random_uniform(Tensor::of<int64_t>({seed, 0}, {2}), shape), full({}, 0.5));
-}
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) { return e.what(); }
-  return "no error";
-}
 std::shared_ptr<nn::Sequential> network() {
   set_seed(3);
   return std::make_shared<nn::Sequential>(std::make_shared<nn::Linear>(6, 8), std::make_shared<nn::BatchNorm1D>(8),

@@ -1,33 +1,12 @@
 // Captured functions from C++: as the functions themselves, gradients included.
-#include <gtest/gtest.h>
-
+#include <atomic>
 #include <thread>
 
-#include <oarlock/oarlock.h>
+#include "tests/same.h"
 
 namespace oarlock::jit {
 namespace {
 
-std::string bytes(const Tensor& t) {
-  std::string out(size_bytes(t.dtype(), uint64_t(t.element_count())), '\0');
-  t.copy_to_host(out.data());
-  return out;
-}
-void expect_same(const Tensor& got, const Tensor& want, const std::string& who) {
-  ASSERT_EQ(got.defined(), want.defined()) << who;
-  if (!want.defined()) return;
-  ASSERT_EQ(to_string(got.shape()), to_string(want.shape())) << who;
-  EXPECT_TRUE(bytes(got) == bytes(want)) << who << ":\n" << got.to_string() << "\nnot\n" << want.to_string();
-}
-Tensor uniform(const Shape& shape, int64_t seed) {
-  return subtract(random_uniform(Tensor::of<int64_t>({seed, 0}, {2}), shape), full({}, 0.5));
-}
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) { return e.what(); }
-  return "no error";
-}
 std::shared_ptr<nn::Sequential> network() {
   set_seed(3);
   return std::make_shared<nn::Sequential>(std::make_shared<nn::Conv2D>(1, 4, 3), std::make_shared<nn::BatchNorm2D>(4),
@@ -176,6 +155,65 @@ TEST(StaticFunction, ManyThreadsOneFunction) {
     });
   for (auto& t : threads) t.join();
   EXPECT_EQ(wrong, 0);
+}
+
+TEST(StaticFunction, EagerAndCapturedCallsOfOneLayerMayAlternate) {
+  auto eager = network(), mixed = network();
+  StaticFunction f([&](std::span<const Tensor> x) { return std::vector<Tensor>{(*mixed)(x[0])}; },
+                   {.states = [&] { return mixed->state_dict(); }});
+  for (int step = 0; step < 6; ++step) {
+    Tensor x = uniform({3, 1, 8, 8}, step);
+    RandomState random = default_generator().state();
+    Tensor want = (*eager)(x);
+    default_generator().set_state(random);
+    // Eager batch norm gives its buffers new elements, which the program has to find.
+    expect_same(step % 2 ? f.call({{x}})[0] : (*mixed)(x), want, "step " + std::to_string(step));
+    expect_same(mixed->buffers(), eager->buffers(), "buffers, step " + std::to_string(step));
+  }
+}
+
+TEST(StaticFunction, DrawsThatNobodyReadsAreDrawn) {
+  StaticFunction f([](std::span<const Tensor> x) {
+    (void)default_generator().next();
+    return std::vector<Tensor>{add(x[0], random_uniform(default_generator().next(), {2}))};
+  });
+  Tensor x = Tensor::of<float>({0, 0}, {2});
+  set_seed(9);
+  std::vector<Tensor> want = f.function()({{x}});
+  set_seed(9);
+  expect_same(f.call({{x}}), want, "the second draw");
+  EXPECT_EQ(default_generator().state().offset, 2u);
+}
+
+TEST(StaticFunction, GradientsOfALeafAddUp) {
+  Tensor w = Tensor::of<float>({1, 2}, {2}), x = Tensor::of<float>({3, 4}, {2});
+  w.set_requires_grad();
+  StaticFunction f([&](std::span<const Tensor> in) {
+    Tensor loss = sum(multiply(w, in[0]));
+    loss.backward();
+    return std::vector<Tensor>{loss.detach()};
+  });
+  for (int i = 1; i <= 3; ++i) {
+    f.call({{x}});
+    expect_same(w.grad(), multiply(x, full({}, i)), "after " + std::to_string(i));
+  }
+  // Captured while one is there, it would be read as it was.
+  EXPECT_NE(error_of([&] { f.call({{x}}, "again"); }).find("was there before what is captured"), std::string::npos);
+}
+
+TEST(StaticFunction, AStepWithoutItsBackwardIsRefused) {
+  Tensor w = Tensor::of<float>({1, 2}, {2});
+  w.set_requires_grad();
+  optim::SGD sgd({w}, {.learning_rate = 0.5});
+  auto make_gradient = [&] { sum(multiply(w, w)).backward(); };
+  make_gradient();
+  sgd.step();
+  StaticFunction f([&](std::span<const Tensor>) {
+    sgd.step();
+    return std::vector<Tensor>{};
+  });
+  make_gradient();
+  EXPECT_NE(error_of([&] { f.call({}); }).find("Capture backward together with step"), std::string::npos);
 }
 
 }  // namespace
