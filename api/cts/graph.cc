@@ -14,7 +14,7 @@ std::vector<int64_t> row_major(const std::vector<int64_t>& shape) {
   int64_t step = 1;
   for (size_t i = shape.size(); i-- > 0;) {
     strides[i] = step;
-    step *= std::max<int64_t>(shape[i], 1);
+    step = int64_t(uint64_t(step) * uint64_t(std::max<int64_t>(shape[i], 1)));  // odd graphs show sizes past 2^63
   }
   return strides;
 }
