@@ -28,6 +28,23 @@ struct Captured {
   std::unique_ptr<jit::StaticFunction> function;
 };
 
+nb::list list_of(std::span<const Tensor> tensors) {
+  nb::list out;
+  for (const Tensor& t : tensors) out.append(nb::cast(t));
+  return out;
+}
+std::vector<Tensor> tensors_of(nb::handle list) {
+  std::vector<Tensor> out;
+  for (nb::handle h : list) out.push_back(nb::cast<Tensor>(h));
+  return out;
+}
+// A function of a list of tensors that gives another one.
+jit::Function function_of(nb::object function) {
+  return [f = std::make_shared<Callback>(std::move(function))](std::span<const Tensor> inputs) {
+    return called([&] { return tensors_of(f->get()(list_of(inputs))); });
+  };
+}
+
 nb::dict dict_of(const jit::ProgramInfo& p) {
   nb::dict d;
   d["name"] = p.name;
@@ -49,7 +66,6 @@ void bind_jit(nb::module_& m) {
       .def("__init__",
            [](Captured* self, nb::object function, std::string name, nb::object states, nb::handle specs, int programs,
               int plans) {
-             auto f = std::make_shared<Callback>(std::move(function));
              auto s = std::make_shared<Callback>(std::move(states));
              jit::StaticOptions options;
              options.name = std::move(name);
@@ -57,16 +73,7 @@ void bind_jit(nb::module_& m) {
              options.max_programs = programs;
              options.max_plans = plans;
              options.states = [s] { return called([&] { return named_tensors_from(s->get()(), "to_static"); }); };
-             auto run = [f](std::span<const Tensor> inputs) {
-               return called([&] {
-                 nb::list given;
-                 for (const Tensor& t : inputs) given.append(nb::cast(t));
-                 std::vector<Tensor> out;
-                 for (nb::handle h : f->get()(given)) out.push_back(nb::cast<Tensor>(h));
-                 return out;
-               });
-             };
-             new (self) Captured{std::make_unique<jit::StaticFunction>(std::move(run), std::move(options))};
+             new (self) Captured{std::make_unique<jit::StaticFunction>(function_of(std::move(function)), std::move(options))};
            })
       .def("call",
            [](Captured& self, const std::vector<Tensor>& inputs, const std::string& key) {
@@ -83,6 +90,32 @@ void bind_jit(nb::module_& m) {
         for (const jit::ProgramInfo& p : programs) out.append(dict_of(p));
         return out;
       });
+  m.def("cond", [](const Tensor& pred, nb::object true_fn, nb::object false_fn) {
+    jit::Function yes = function_of(std::move(true_fn)), no = function_of(std::move(false_fn));
+    nb::gil_scoped_release unlocked;
+    return jit::cond(pred, [&] { return yes({}); }, [&] { return no({}); });
+  });
+  m.def("while_loop", [](nb::object cond_fn, nb::object body_fn, const std::vector<Tensor>& vars) {
+    jit::Function condition = function_of(std::move(cond_fn)), body = function_of(std::move(body_fn));
+    nb::gil_scoped_release unlocked;
+    return jit::while_loop([&](std::span<const Tensor> now) { return condition(now).at(0); }, body, vars);
+  });
+  m.def("scan", [](nb::object function, const std::vector<Tensor>& init, const std::vector<Tensor>& xs, int64_t length,
+                   bool reverse) {
+    auto f = std::make_shared<Callback>(std::move(function));
+    auto call = [f](std::span<const Tensor> carry, std::span<const Tensor> row) {
+      return called([&] {
+        nb::object out = f->get()(list_of(carry), list_of(row));
+        return jit::Scanned{tensors_of(out[0]), tensors_of(out[1])};
+      });
+    };
+    jit::Scanned out;
+    {
+      nb::gil_scoped_release unlocked;
+      out = jit::scan(call, init, xs, {.reverse = reverse, .length = length});
+    }
+    return nb::make_tuple(out.carry, out.ys);
+  });
   m.def("capturing", &jit::capturing, "Whether this thread is capturing a program.");
   m.def("size_text", [](int64_t n) { return to_string(Dim(n)); });
   m.def("size_combine", [](int64_t a, int64_t b, const std::string& op) {
