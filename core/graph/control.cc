@@ -77,7 +77,8 @@ std::vector<Tensor> call_control(op::OpId id, std::span<const Tensor> inputs, st
   for (int k = 0; k < def.regions.count; ++k)
     if (!regions[size_t(k)]) throw_if(invalid(std::string(def.name) + ": " + def.regions[k].name + " is empty."));
   op::AttrScratch scratch;
-  throw_if(op::normalise(def, inputs.empty() ? nullptr : &inputs[0].shape(), given.data(), uint32_t(given.size()), scratch));
+  throw_if(
+      op::normalise(def, inputs.empty() ? nullptr : &inputs[0].shape(), given.data(), uint32_t(given.size()), scratch));
   op::Attrs attrs(scratch.values, uint32_t(def.attributes.count));
   auto* recording = dynamic_cast<Recording*>(dispatch::recorder());
   std::vector<op::ValueType> types;

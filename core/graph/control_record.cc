@@ -27,13 +27,14 @@ class OpenBody {
 // gradient is wanted, and what they made goes nowhere.
 struct Region {
   Body body, gradient;
-  std::vector<ValueId> seeds;   // per result; kNone: it has no gradient to give
-  std::vector<ValueId> found;   // the gradients of the parameters, then of reads; kNone: zero
-  std::vector<Tensor> reads;    // on the tape around, where gradients go
+  std::vector<ValueId> seeds;  // per result; kNone: it has no gradient to give
+  std::vector<ValueId> found;  // the gradients of the parameters, then of reads; kNone: zero
+  std::vector<Tensor> reads;   // on the tape around, where gradients go
 };
 
 struct Recorded {
   Recording* recording;
+  uint64_t serial;  // of it
   const op::OpDef* def;
   op::OwnedAttrs attrs;
   std::vector<Region> regions;
@@ -86,8 +87,7 @@ class GradientCall : public op::ControlGradientCall {
     const std::vector<ValueId>& seeds = r_.regions[size_t(region)].seeds;
     return result < seeds.size() && seeds[result] != kNone;
   }
-  std::vector<Tensor> control(std::string_view op, std::span<const Tensor> operands,
-                              std::span<const oar_attr_t> values,
+  std::vector<Tensor> control(std::string_view op, std::span<const Tensor> operands, std::span<const oar_attr_t> values,
                               std::span<const op::RegionFunction> functions) override {
     return call_control(op::find_op(op), operands, values, functions);
   }
@@ -126,8 +126,10 @@ class ControlFunction : public oarlock::Function {
   std::vector<Tensor> backward(FunctionContext&, std::span<const Tensor> gradients) override {
     if (!r_->def->control_gradient)
       throw Error(Code::unsupported, name() + ": it has no gradient in a program: " + r_->def->no_gradient + ".");
-    if (dispatch::recorder() != r_->recording)
-      throw Error(Code::invalid_argument, name() + ": the capture that recorded it has ended. Ask for gradients inside.");
+    auto* recording = dynamic_cast<Recording*>(dispatch::recorder());
+    if (!recording || recording->serial() != r_->serial)
+      throw Error(Code::invalid_argument,
+                  name() + ": the capture that recorded it has ended. Ask for gradients inside.");
     if (grad_enabled())
       throw Error(Code::unsupported, name() + ": it has no gradient of second order in a program. Run it eagerly.");
     GradientCall call(*r_);
@@ -179,6 +181,7 @@ std::vector<Tensor> record_control(Recording& recording, op::OpId id, std::span<
                                    op::ControlTypes& c, std::span<const op::RegionFunction> functions) {
   auto r = std::make_shared<Recorded>();
   r->recording = &recording;
+  r->serial = recording.serial();
   r->def = &c.def;
   r->attrs = op::OwnedAttrs(c.attrs);
   r->inputs.assign(inputs.begin(), inputs.end());

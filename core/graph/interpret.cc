@@ -15,7 +15,11 @@ namespace {
 class Interpreter {
  public:
   Interpreter(const Program& p, Device device)
-      : p_(p), device_(device_at(device.index())), sizes_(p.symbols), held_(p.values.size()), uses_(p.values.size(), 0) {
+      : p_(p),
+        device_(device_at(device.index())),
+        sizes_(p.symbols),
+        held_(p.values.size()),
+        uses_(p.values.size(), 0) {
     for (ValueId v : p.body.results) ++uses_[size_t(v)];
     for (auto* list : {&p.updates, &p.gradients})
       for (const Program::Update& u : *list)
@@ -161,9 +165,7 @@ class Interpreter {
     }
     return {};
   }
-  Status bring(Tensor& t, ValueId v) const {
-    return role::transfer(t, p_[v].host ? host_device() : device_, &t);
-  }
+  Status bring(Tensor& t, ValueId v) const { return role::transfer(t, p_[v].host ? host_device() : device_, &t); }
   // A body once, with values and sizes of its own.
   Status round(const Body& body, std::span<const Tensor> parameters, std::vector<Tensor>& results) {
     Sizes::Names before = sizes_.names();

@@ -25,7 +25,11 @@ struct Recording::Taken {
 };
 
 Recording::Recording(Program& program, std::vector<Node>& nodes, Device device)
-    : p_(program), nodes_{&nodes}, device_(device_at(device.index())), symbols_(program.symbols) {
+    : p_(program),
+      nodes_{&nodes},
+      device_(device_at(device.index())),
+      symbols_(program.symbols),
+      serial_(next_in_sequence()) {
   if (dispatch::recorder()) throw Error(Code::invalid_argument, "recording: this thread captures a program already.");
   dispatch::set_recorder(this);
 }

@@ -53,7 +53,8 @@ class Recording : public dispatch::Recorder {
   // Nodes once more, making new values. to: what stands for which value that they read; gets what stands for those they made.
   void repeat(const std::vector<Node>& nodes, std::unordered_map<ValueId, ValueId>& to);
   Program& program() { return p_; }
-  bool is_host(const Tensor& t) const;  // and the program runs elsewhere
+  uint64_t serial() const { return serial_; }  // no other one has it
+  bool is_host(const Tensor& t) const;         // and the program runs elsewhere
   // From here on nodes get this place instead of the caller's.
   void set_where(std::string where) { where_ = std::move(where); }
 
@@ -82,7 +83,7 @@ class Recording : public dispatch::Recorder {
   std::vector<std::vector<Node>*> nodes_;  // the innermost body last
   std::vector<int> open_{0};               // its number, and those around it
   int n_bodies_ = 0;
-  std::unordered_set<ValueId> gone_;       // written to
+  std::unordered_set<ValueId> gone_;  // written to
   DeviceState& device_;
   op::SymbolScope symbols_;
   std::string where_;
@@ -92,6 +93,7 @@ class Recording : public dispatch::Recorder {
   std::vector<Taken> taken_;  // tensors with elements, in the order they were taken up
   std::unordered_map<const TensorImpl*, size_t> place_;
   std::vector<Slot*> of_value_;
+  uint64_t serial_;
   bool finished_ = false;
 };
 

@@ -13,7 +13,8 @@ constexpr int kMaxNesting = 1000;
 
 class Verifier {
  public:
-  explicit Verifier(const Program& p) : p_(p), symbols_(p.symbols), scope_(symbols_), at_(p.values.size(), unseen), depth_(p.values.size(), 0) {}
+  explicit Verifier(const Program& p)
+      : p_(p), symbols_(p.symbols), scope_(symbols_), at_(p.values.size(), unseen), depth_(p.values.size(), 0) {}
   Status run() {
     OAR_TRY(values());
     for (ValueId v : p_.feeds) OAR_TRY(enter(v, Kind::feed, "the feeds"));
@@ -131,7 +132,8 @@ class Verifier {
       if (v == kNone || !(op.mutated >> std::min(i, 63) & 1)) continue;
       OAR_TRY(use(v, who));
       if (depth_[size_t(v)] != depth || p_[v].kind == Kind::parameter)
-        return bad(who, "writes to " + p_.name_of(v) + ", which is older than the body it is in. Give the body a result");
+        return bad(who,
+                   "writes to " + p_.name_of(v) + ", which is older than the body it is in. Give the body a result");
       ValueId after = n.outputs[next++];
       if (!known(after)) return bad(who, "value " + std::to_string(after) + " does not exist");
       if (p_[after].dtype != p_[v].dtype || !(p_[after].shape == p_[v].shape))
@@ -176,7 +178,8 @@ class Verifier {
     for (ValueId v : n.inputs) inputs.push_back(type_of(v));
     op::ControlTypes c(def, {scratch.values, attrs.n}, inputs);
     if (Status s = check_types(c); !s.ok()) return ruled(n, s.text());
-    auto compare = [&](const std::vector<op::ValueType>& want, const std::vector<ValueId>& got, const std::string& what) {
+    auto compare = [&](const std::vector<op::ValueType>& want, const std::vector<ValueId>& got,
+                       const std::string& what) {
       if (want.size() != got.size())
         return bad(who, "has " + std::to_string(got.size()) + " " + what + "s, its rule gives " +
                             std::to_string(want.size()) + ". Name them all");
@@ -184,13 +187,12 @@ class Verifier {
         if (got[i] == kNone) continue;
         if (!known(got[i])) return bad(who, what + " " + std::to_string(i) + " does not exist");
         if (!c.agree(want[i], type_of(got[i]), ""))
-          return bad(who, what + " " + p_.name_of(got[i]) + " is declared " + type_text(p_[got[i]]) + ", the op's rule gives " +
-                              to_text(want[i]) + ". Declare that");
+          return bad(who, what + " " + p_.name_of(got[i]) + " is declared " + type_text(p_[got[i]]) +
+                              ", the op's rule gives " + to_text(want[i]) + ". Declare that");
       }
       return Status();
     };
-    for (size_t k = 0; k < n.bodies.size(); ++k)
-      OAR_TRY(compare(c.parameters[k], n.bodies[k].parameters, "parameter"));
+    for (size_t k = 0; k < n.bodies.size(); ++k) OAR_TRY(compare(c.parameters[k], n.bodies[k].parameters, "parameter"));
     for (const Body& b : n.bodies) {
       std::vector<op::ValueType>& results = c.results.emplace_back();
       for (ValueId v : b.results) results.push_back(type_of(v));

@@ -184,7 +184,8 @@ struct OpDef {
   List<Output, 6> outputs{};
   List<TypeVar, 4> types{};
   List<Attribute, 10> attributes{};
-  List<Region, 2> regions{};  // functions that it calls. Such ops have the three rules after this and none of the others
+  List<Region, 2>
+      regions{};  // functions that it calls. Such ops have the three rules after this and none of the others
   Fn<TypesRule> types_of{};
   Fn<ControlRule> run{};
   Fn<ControlGradientRule> control_gradient{};

@@ -6,14 +6,17 @@ static ControlGradientRule gradient;
 
 extern constinit const OpDef def = define({
     .name = "scan",
-    .summary = "f of the carried values and the rows of xs, row by row: the carried values as the last row leaves them, then "
-               "what f gave beside them at each row, stacked.",
+    .summary =
+        "f of the carried values and the rows of xs, row by row: the carried values as the last row leaves them, then "
+        "what f gave beside them at each row, stacked.",
     .source = "jax.lax.scan",
     .inputs = {{"xs", "X[*_]", variadic}},  // the first carried values, then xs
     .outputs = {{"ys", "X[*_]", variadic}},
     .attributes = {integer("carried", 0).at_least(0), flag("reverse", false), dim("length").or_none()},
-    .regions = {{"f", "takes the carried values and one row of each of xs, gives the next carried values, of the same dtypes "
-                      "and shapes, and one row of each result"}},
+    .regions =
+        {{"f",
+          "takes the carried values and one row of each of xs, gives the next carried values, of the same dtypes "
+          "and shapes, and one row of each result"}},
     .types_of = types_of,
     .run = run,
     .control_gradient = gradient,
@@ -37,7 +40,8 @@ static void types_of(ControlTypes& c) {
   for (size_t j = 0; j < xs.size(); ++j) {
     const Shape& x = xs[j].shape;
     if (x.rank == 0)
-      return void(c.fail("xs[" + std::to_string(j) + "] is " + to_text(xs[j]) + ", which has no rows. Give it an axis"));
+      return void(
+          c.fail("xs[" + std::to_string(j) + "] is " + to_text(xs[j]) + ", which has no rows. Give it an axis"));
     Dim rows = j || c.attrs.none(2) ? xs[0].shape[0] : c.attrs.dim(2);
     std::string other = j || c.attrs.none(2) ? "xs[0] has " : "length is ";
     if (!c.agree({xs[j].dtype, {rows}}, {xs[j].dtype, {x[0]}},
@@ -62,24 +66,30 @@ static void types_of(ControlTypes& c) {
   }
 }
 
-static Tensor row_of(const Tensor& x, int64_t t) {
-  Shape starts, sizes;
-  for (int i = 0; i < x.rank(); ++i) {
-    starts.push(i ? 0 : t);
-    sizes.push(i ? x.shape()[i] : Dim(1));
+// By way of pieces of pieces: the gradient of a slice is as large as what it was cut from.
+static void add_rows(const Tensor& x, std::vector<Tensor>& rows) {
+  constexpr int64_t kPieces = 16;
+  int64_t n = x.shape()(0);
+  if (n == 1) return rows.push_back(squeeze(x, {0}));
+  int64_t step = (n + kPieces - 1) / kPieces;
+  for (int64_t t = 0; t < n; t += step) {
+    Shape starts, sizes = x.shape();
+    for (int i = 0; i < x.rank(); ++i) starts.push(i ? 0 : t);
+    sizes.d[0] = std::min(step, n - t);
+    add_rows(slice(x, starts, sizes), rows);
   }
-  return squeeze(slice(x, starts, sizes), {0});
 }
 static void run(ControlCall& c) {
   size_t carried = size_t(c.attrs.integer(0));
   auto xs = c.inputs.subspan(carried);
   std::vector<Tensor> now(c.inputs.begin(), c.inputs.begin() + int64_t(carried));
   int64_t n = length_of(c.attrs, xs.empty() ? nullptr : &xs[0].shape()).n;
-  std::vector<std::vector<Tensor>> rows;  // per result
+  std::vector<std::vector<Tensor>> in(xs.size()), rows;  // per operand, per result
+  for (size_t j = 0; j < xs.size(); ++j) add_rows(xs[j], in[j]);
   for (int64_t k = 0; k < n; ++k) {
     int64_t t = c.attrs.flag(1) ? n - 1 - k : k;
     std::vector<Tensor> given = now;
-    for (const Tensor& x : xs) given.push_back(row_of(x, t));
+    for (const auto& of : in) given.push_back(of[size_t(t)]);
     std::vector<Tensor> out = c.call(0, given);
     auto next = std::span(out).first(std::min(carried, out.size()));
     check_kept(c, "f", next, now);

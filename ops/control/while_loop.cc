@@ -5,8 +5,9 @@ static ControlRule run;
 
 extern constinit const OpDef def = define({
     .name = "while_loop",
-    .summary = "The loop variables as body_fn leaves them once cond_fn of them no longer holds; never called if it does "
-               "not hold at first.",
+    .summary =
+        "The loop variables as body_fn leaves them once cond_fn of them no longer holds; never called if it does "
+        "not hold at first.",
     .source = "paddle.static.nn.while_loop; jax.lax.while_loop",
     .inputs = {{"xs", "X[*_]", variadic}},
     .outputs = {{"ys", "X[*_]", variadic}},
@@ -14,8 +15,9 @@ extern constinit const OpDef def = define({
                 {"body_fn", "takes the variables, gives the next ones, of the same dtypes and shapes"}},
     .types_of = types_of,
     .run = run,
-    .no_gradient = "how often a captured loop runs, and so how much its gradient has to keep, is known only when it has "
-                   "run. Use scan, whose length is known, or capture without gradients",
+    .no_gradient =
+        "how often a captured loop runs, and so how much its gradient has to keep, is known only when it has "
+        "run. Use scan, whose length is known, or capture without gradients",
 });
 }  // namespace oarlock::op::while_loop_
 

@@ -36,9 +36,8 @@ Scanned scan(const ScanFunction& f, std::span<const Tensor> init, std::span<cons
     };
   std::vector<Tensor> operands(init.begin(), init.end());
   operands.insert(operands.end(), xs.begin(), xs.end());
-  const oar_attr_t attrs[] = {
-      op::attr_integer(int64_t(init.size())), op::attr_flag(options.reverse),
-      options.length == Dim(-1) ? op::attr_none(OAR_ATTR_INT) : op::attr_dim(options.length)};
+  const oar_attr_t attrs[] = {op::attr_integer(int64_t(init.size())), op::attr_flag(options.reverse),
+                              options.length == Dim(-1) ? op::attr_none(OAR_ATTR_INT) : op::attr_dim(options.length)};
   std::vector<Tensor> out = graph::call_control(op::id::scan, operands, attrs, {&region, 1});
   auto carried = out.begin() + int64_t(init.size());
   return {{out.begin(), carried}, {carried, out.end()}};

@@ -73,7 +73,8 @@ void bind_jit(nb::module_& m) {
              options.max_programs = programs;
              options.max_plans = plans;
              options.states = [s] { return called([&] { return named_tensors_from(s->get()(), "to_static"); }); };
-             new (self) Captured{std::make_unique<jit::StaticFunction>(function_of(std::move(function)), std::move(options))};
+             new (self)
+                 Captured{std::make_unique<jit::StaticFunction>(function_of(std::move(function)), std::move(options))};
            })
       .def("call",
            [](Captured& self, const std::vector<Tensor>& inputs, const std::string& key) {
@@ -93,7 +94,8 @@ void bind_jit(nb::module_& m) {
   m.def("cond", [](const Tensor& pred, nb::object true_fn, nb::object false_fn) {
     jit::Function yes = function_of(std::move(true_fn)), no = function_of(std::move(false_fn));
     nb::gil_scoped_release unlocked;
-    return jit::cond(pred, [&] { return yes({}); }, [&] { return no({}); });
+    return jit::cond(
+        pred, [&] { return yes({}); }, [&] { return no({}); });
   });
   m.def("while_loop", [](nb::object cond_fn, nb::object body_fn, const std::vector<Tensor>& vars) {
     jit::Function condition = function_of(std::move(cond_fn)), body = function_of(std::move(body_fn));

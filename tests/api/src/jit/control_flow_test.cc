@@ -61,8 +61,14 @@ void expect_gradients(const std::function<Tensors(Given, const Tensor& weight)>&
 TEST(ControlFlow, CondHasGradients) {
   auto f = [](Given x, const Tensor& w) {
     Tensor h = multiply(x[0], x[1]);
-    Tensors out = cond(positive(x[0]), [&] { return Tensors{multiply(h, w), x[1]}; },
-                       [&] { return Tensors{exp(x[0]), x[0].detach()}; });
+    Tensors out = cond(
+        positive(x[0]),
+        [&] {
+          return Tensors{multiply(h, w), x[1]};
+        },
+        [&] {
+          return Tensors{exp(x[0]), x[0].detach()};
+        });
     return Tensors{add(out[0], h), out[1]};
   };
   expect_gradients(f, {uniform({3}, 1, 0, 1), uniform({3}, 2)}, uniform({3}, 3));
@@ -89,13 +95,17 @@ TEST(ControlFlow, NestedOnesHaveGradients) {
   auto f = [](Given x, const Tensor& w) {
     return scan(
                [&](Given c, Given row) {
-                 Tensor next = cond(positive(row[0]),
-                                    [&] {
-                                      return scan([&](Given d, Given r) { return Scanned{{multiply(add(d[0], r[0]), w)}, {}}; },
-                                                  {{c[0]}}, {{x[2]}})
-                                          .carry;
-                                    },
-                                    [&] { return Tensors{subtract(c[0], multiply(row[0], w))}; })[0];
+                 Tensor next = cond(
+                     positive(row[0]),
+                     [&] {
+                       return scan(
+                                  [&](Given d, Given r) {
+                                    return Scanned{{multiply(add(d[0], r[0]), w)}, {}};
+                                  },
+                                  {{c[0]}}, {{x[2]}})
+                           .carry;
+                     },
+                     [&] { return Tensors{subtract(c[0], multiply(row[0], w))}; })[0];
                  return Scanned{{next}, {}};
                },
                {{x[0]}}, {{x[1]}})
@@ -108,7 +118,9 @@ TEST(ControlFlow, NestedOnesHaveGradients) {
 TEST(ControlFlow, GradientsPassThroughOnce) {
   auto f = [](Given x, const Tensor& w) {
     Tensor h = exp(multiply(x[0], w));
-    for (int i = 0; i < 3; ++i) h = cond(positive(x[0]), [&] { return Tensors{multiply(h, h)}; }, [&] { return Tensors{h}; })[0];
+    for (int i = 0; i < 3; ++i)
+      h = cond(
+          positive(x[0]), [&] { return Tensors{multiply(h, h)}; }, [&] { return Tensors{h}; })[0];
     return Tensors{h};
   };
   expect_gradients(f, {uniform({3}, 1, 0, 0.1)}, uniform({3}, 3));
@@ -133,7 +145,8 @@ TEST(ControlFlow, LoopsHaveGradientsEagerlyAndSayWhyNotCaptured) {
 TEST(ControlFlow, WritesBetweenAreNoticed) {
   Tensor state = full({2}, 2), x = full({2}, 3).set_requires_grad();
   StaticFunction captured([&](Given v) {
-    Tensors out = cond(positive(v[0]), [&] { return Tensors{multiply(v[0], state)}; }, [&] { return Tensors{v[0]}; });
+    Tensors out = cond(
+        positive(v[0]), [&] { return Tensors{multiply(v[0], state)}; }, [&] { return Tensors{v[0]}; });
     NoGrad off;
     assign(state, v[0].detach());
     return out;
@@ -144,10 +157,16 @@ TEST(ControlFlow, WritesBetweenAreNoticed) {
 
 TEST(ControlFlow, PredictorsRunIt) {
   auto f = [](Given x) {
-    Tensor small = cond(positive(x[0]), [&] { return Tensors{x[0]}; }, [&] { return Tensors{negative(x[0])}; })[0];
+    Tensor small = cond(
+        positive(x[0]), [&] { return Tensors{x[0]}; }, [&] { return Tensors{negative(x[0])}; })[0];
     Tensor grown = while_loop([](Given v) { return less(sum(v[0]), number(100)); },
                               [](Given v) { return Tensors{add(multiply(v[0], number(2)), number(1))}; }, {{small}})[0];
-    return scan([](Given c, Given row) { return Scanned{{add(c[0], row[0])}, {c[0]}}; }, {{full({3}, 0)}}, {{grown}}).ys;
+    return scan(
+               [](Given c, Given row) {
+                 return Scanned{{add(c[0], row[0])}, {c[0]}};
+               },
+               {{full({3}, 0)}}, {{grown}})
+        .ys;
   };
   ExportedProgram program = export_function(f, {{.shape = {"N", 3}, .name = "x"}}, {.output_names = {"sums"}});
   for (Device device : {Device(), sim()}) {
