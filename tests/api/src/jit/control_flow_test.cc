@@ -155,6 +155,18 @@ TEST(ControlFlow, WritesBetweenAreNoticed) {
   EXPECT_NE(text.find("was written to after a function that reads it was recorded"), std::string::npos) << text;
 }
 
+TEST(ControlFlow, NothingOfACaptureIsGoodAfterIt) {
+  Tensor kept, x = full({2}, 3).set_requires_grad();
+  StaticFunction captured([&](Given v) {
+    kept = cond(positive(v[0]), [&] { return Tensors{multiply(v[0], v[0])}; }, [&] { return Tensors{v[0]}; })[0];
+    return Tensors{v[0]};
+  });
+  captured.call({{x}});
+  const Tensor seed = full({2}, 1);
+  std::string text = error_of([&] { backward({&kept, 1}, {&seed, 1}); });
+  EXPECT_NE(text.find("the capture that recorded it has ended"), std::string::npos) << text;
+}
+
 TEST(ControlFlow, PredictorsRunIt) {
   auto f = [](Given x) {
     Tensor small = cond(
