@@ -3,6 +3,7 @@
 //   jit::ExportedProgram program = jit::export_layer(net, {{.shape = {"N", 784}, .name = "image"}});
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,27 @@ class Layer;
 }
 
 namespace oarlock::jit {
+
+// A program as data, for tools. Texts are those of ExportedProgram::text.
+struct ProgramValue {
+  std::string name, kind, type;  // "%7", "computed", "f32[N, 3]"
+  int64_t bytes = -1;            // -1: a size has no number yet
+};
+struct ProgramNode {
+  std::string op, attributes, where;  // "softmax", "axis = 1", "net.py:12"
+  int version = 0, depth = 0;         // depth: in so many bodies of the nodes before it
+  std::vector<std::string> inputs, outputs;
+  // Of matrix products, convolutions and attention; of others 0. Both where sizes have names: "1024*N".
+  std::string multiply_adds;
+  double multiply_adds_number = 0;  // -1: a size has no number yet
+};
+struct ProgramListing {
+  std::string name;
+  std::vector<std::string> inputs, outputs;  // values, and the names of results
+  std::vector<std::string> results;          // values
+  std::vector<ProgramValue> values;
+  std::vector<ProgramNode> nodes;
+};
 
 struct ExportOptions {
   std::string name = "main";
@@ -38,6 +60,9 @@ class OAR_EXPORT ExportedProgram {
   ExportedProgram with_weights(const std::string& path) const;
   // The program in words: a line a node, with shapes.
   std::string text() const;
+  // The same as data. shapes: one per input, which give named sizes their numbers; none: they stay names. Throws Error for
+  // shapes that the program does not take.
+  ProgramListing listing(std::span<const Shape> shapes = {}) const;
   const graph::Program& program() const { return *program_; }
 
  private:

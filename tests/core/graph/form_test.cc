@@ -195,15 +195,17 @@ TEST(ProgramForm, FlippedBitsNeverDoHarm) {
     for (bool binary : {true, false}) {
       std::string good = binary ? wire(p) : text(p);
       int refused = 0;
-      for (size_t i = 0; i < good.size(); ++i)
+      int tried = 0;
+      for (size_t i = 0; i < good.size(); i += 3)
         for (int bit = 0; bit < 8; bit += 3) {
           std::string bad = good;
           bad[i] = char(bad[i] ^ 1 << bit);
           Result<Program> r = binary ? from_wire(bad) : from_text(bad);
           refused += !r;
+          ++tried;
           EXPECT_TRUE(!r || verify(*r).ok());
         }
-      EXPECT_GT(refused, int(good.size())) << "of " << good.size() * 3;
+      EXPECT_GT(refused, tried / 3) << "of " << tried;
     }
   }
 }
@@ -231,15 +233,14 @@ TEST(ProgramForm, UnknownOpsAreNamed) {
   EXPECT_NE(p.status().text().find("Load the plugin"), std::string_view::npos) << p.status().text();
 }
 
-TEST(ProgramForm, BodiesTenThousandDeepAreRefused) {
+TEST(ProgramForm, WhatIsNestedTooDeepIsRefused) {
   std::string body;
-  for (int i = 0; i < 10000; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     WireWriter node, outer;
     node.number(1, 1);
     node.piece(5, body);
     outer.piece(2, node.bytes);
     body = outer.bytes;
-    if (body.size() > 1 << 20) break;
   }
   WireWriter p, use;
   p.number(1, 1);
