@@ -124,8 +124,7 @@ class BehindImage : public Describe {
         throw kit::Refusal(OAR_REASON_EPILOGUE, operand, "the image must lie channels last");
       return Extra::whole;
     }
-    if (strides[1 - lead] != 1)
-      throw kit::Refusal(OAR_REASON_EPILOGUE, operand, "the channels must be dense");
+    if (strides[1 - lead] != 1) throw kit::Refusal(OAR_REASON_EPILOGUE, operand, "the channels must be dense");
     return Extra::channel;
   }
   memory::desc desc(const Extra& e) const override { return desc(e, computed_in(c_.y->dtype)); }
@@ -190,8 +189,8 @@ oar_status_t prepare_forward(oar_pack_t* pack, const oar_kernel_decl_t*, const o
              c.cost());
       return;
     }
-    c.blocked = c.y->shape[c.y->n_dims - 1] <= kNarrow && c.groups == 1 &&
-                std::min(c.in(), c.out()) >= kManyChannels && !epilogue.any_whole();
+    c.blocked = c.y->shape[c.y->n_dims - 1] <= kNarrow && c.groups == 1 && std::min(c.in(), c.out()) >= kManyChannels &&
+                !epilogue.any_whole();
     const auto desc = described_by("convolution", [&] {
       return conv_desc(pack->engine, c.x_desc(), weight_any(*c.w, c.groups), bias ? &bias_desc : nullptr, c.y_desc(),
                        c.window.stride, c.window.dilation, c.window.begin, c.window.end, c.attr);

@@ -15,9 +15,7 @@ namespace {
 
 using dnnl::algorithm;
 
-[[noreturn]] void refuse(int operand, const std::string& why) {
-  throw kit::Refusal(OAR_REASON_EPILOGUE, operand, why);
-}
+[[noreturn]] void refuse(int operand, const std::string& why) { throw kit::Refusal(OAR_REASON_EPILOGUE, operand, why); }
 
 // Appends a step of one operand; false: there is none of that name.
 bool append_unary(dnnl::post_ops& ops, const std::string& name, const oar_call_t& step) {

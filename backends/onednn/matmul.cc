@@ -126,7 +126,8 @@ class BehindProduct : public Describe {
     if (one) return Extra::one;
     if (row) return Extra::channel;
     if (whole && oar_kit_contiguous(x.n_dims, x.shape, strides.data()) && dense_out()) return Extra::whole;
-    throw kit::Refusal(OAR_REASON_EPILOGUE, operand, "the operand must be dense, of the product's shape, [N] or one number");
+    throw kit::Refusal(OAR_REASON_EPILOGUE, operand,
+                       "the operand must be dense, of the product's shape, [N] or one number");
   }
   memory::desc desc(const Extra& e) const override { return desc(e, type_); }
   memory::desc desc(const Extra& e, memory::data_type type) const {

@@ -27,7 +27,7 @@ struct Following {
 };
 // What a plan knows of a call beyond its operands.
 struct Outlook {
-  uint64_t constants = 0;             // of all operands, extra ones last: those that never change; bit i is operand i
+  uint64_t constants = 0;  // of all operands, extra ones last: those that never change; bit i is operand i
   std::span<const Following> following{};
   std::span<TensorImpl* const> extra{};  // what the following calls read beside the running value
 };

@@ -21,7 +21,6 @@ bool elementwise(const op::Op& op) {
   return true;
 }
 
-
 AxisOrder axis_order(const Call& c, const Entry& e) {
   if (e.n_outputs != 1 || e.shapes[0].rank < 2 || e.dynamic || !elementwise(c.op)) return {};
   const Shape& out = e.shapes[0];

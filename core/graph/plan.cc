@@ -158,7 +158,8 @@ Status Plan::failed(size_t index, oar_status_t status) {
   }
   if (status == OAR_REFUSED && s.entry) return stand_in(s);
   if (status == OAR_DEVICE_LOST) device_.lost = true;
-  Status why = plugin_failure(*s.pack->plugin, status < 0 ? status : OAR_INTERNAL, info.op + " on " + s.pack->device->name);
+  Status why =
+      plugin_failure(*s.pack->plugin, status < 0 ? status : OAR_INTERNAL, info.op + " on " + s.pack->device->name);
   return {why.code(), std::string(why.text()) + ": " + info.shapes + at};
 }
 

@@ -99,8 +99,8 @@ Status Planner::plan_node(const Node& n, bool on_host, List* list) {
     Result<int> spot = operand(n.inputs[i], bit(op.host_inputs) ? host_device() : d);
     if (!spot) return std::move(spot.status());
     if (bit(op.mutated) && *spot != spot_of_[size_t(n.inputs[i])])
-      return invalid(std::string(def.name) + ": writes to " + p_.name_of(n.inputs[i]) + ", which is not on " +
-                     d.name + ". Move it there first.");
+      return invalid(std::string(def.name) + ": writes to " + p_.name_of(n.inputs[i]) + ", which is not on " + d.name +
+                     ". Move it there first.");
     in.push_back(*spot);
     impls.push_back(&at(*spot));
   }

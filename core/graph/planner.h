@@ -73,7 +73,9 @@ class Planner {
   // The op's decomposition, recorded into the program and planned in the node's place.
   Status decompose(const Node& n, dispatch::Entry& e, DeviceState& d);
   Status hand_out(ValueId v, std::vector<Plan::Given>& to);
-  bool is_constant(int spot) const { return spot >= 0 && plan_.homes_[size_t(plan_.spots_[size_t(spot)].home)].constant; }
+  bool is_constant(int spot) const {
+    return spot >= 0 && plan_.homes_[size_t(plan_.spots_[size_t(spot)].home)].constant;
+  }
 
   // ---- planner_fuse.cc
   // The elementwise calls that may run right behind n: each the one reader of what the one before it makes, its other

@@ -59,7 +59,8 @@ Status Planner::claim_groups(std::vector<int>& order) {
 Result<int> Planner::arranged(int spot, const GroupOperand& o) {
   const TensorImpl& t = at(spot);
   const Home& home = plan_.homes_[size_t(plan_.spots_[size_t(spot)].home)];
-  bool fits = o.alignment == 0 || (home.kind == Home::arena && plan_.spots_[size_t(spot)].byte_offset % o.alignment == 0);
+  bool fits =
+      o.alignment == 0 || (home.kind == Home::arena && plan_.spots_[size_t(spot)].byte_offset % o.alignment == 0);
   for (int k = 0; k < t.shape.rank; ++k) fits &= t.shape[k] == 1 || t.strides[k] == o.strides[size_t(k)];
   if (fits) return spot;
   int to = fresh(*t.device, o.dtype, o.shape, o.strides.data());

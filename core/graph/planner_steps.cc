@@ -36,7 +36,7 @@ int Planner::fresh(DeviceState& d, DType dtype, const Shape& shape, const int64_
 }
 
 int Planner::bound(DType dtype, const Shape& shape, const int64_t* strides, DeviceState& d, Plan::Bound::From from,
-          int index) {
+                   int index) {
   int64_t n = strides ? extent(shape, strides) : count(shape);
   int home = new_home(d, size_bytes(dtype, uint64_t(n)), Home::bound);
   int spot = new_spot(home, dtype, shape, strides, 0);
@@ -112,8 +112,7 @@ Plan::Step& Planner::add_step(std::string op, std::string route, std::vector<int
   info.where = where_;
   for (size_t i = 0; i < in.size(); ++i) info.shapes += (i ? ", " : "") + (in[i] < 0 ? "none" : text_of(at(in[i])));
   info.shapes += " -> ";
-  for (size_t i = 0; i < out.size(); ++i)
-    info.shapes += (i ? ", " : "") + (out[i] < 0 ? "none" : text_of(at(out[i])));
+  for (size_t i = 0; i < out.size(); ++i) info.shapes += (i ? ", " : "") + (out[i] < 0 ? "none" : text_of(at(out[i])));
   plan_.info_.steps.push_back(std::move(info));
   Step s;
   s.where = where_;
@@ -155,8 +154,7 @@ Result<int> Planner::row_major(int spot) {
   if (at(spot).contiguous) return spot;
   const op::Op& op = op::op_at(op::op_of(op::Role::copy));
   TensorImpl* in[] = {&at(spot)};
-  dispatch::Call call{
-      .op = op, .inputs = in, .n_inputs = 1, .attrs = nullptr, .n_attrs = 0, .device = at(spot).device};
+  dispatch::Call call{.op = op, .inputs = in, .n_inputs = 1, .attrs = nullptr, .n_attrs = 0, .device = at(spot).device};
   Result<std::shared_ptr<dispatch::Entry>> e = dispatch::make_entry(call);
   if (!e) return std::move(e.status());
   int to = fresh(*at(spot).device, at(spot).dtype, at(spot).shape);

@@ -120,7 +120,8 @@ const std::vector<Act>& acts() {
 // A step of each kind on values that convolving with ones leaves as they are.
 TEST(OnednnConv, FusedStepsKeepSpecialValues) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
-  const std::vector<double> special = {nan, inf, -inf, 0, -0.0, 1e-20, -1e-20, 3, -3, 80, -80, 1000, -1000, 0.5, -0.5, 7};
+  const std::vector<double> special = {nan, inf, -inf, 0,    -0.0,  1e-20, -1e-20, 3,
+                                       -3,  80,  -80,  1000, -1000, 0.5,   -0.5,   7};
   for (uint32_t dtype : {OAR_DTYPE_F32, OAR_DTYPE_BF16})
     for (const Act& act : acts()) {
       const Conv c = {{1, 16, 8, 8}, {16, 1, 1, 1}, 1, 0, 1, 16};
@@ -151,37 +152,42 @@ TEST(OnednnConv, FusesWhatFollows) {
   for (uint32_t dtype : {OAR_DTYPE_F32, OAR_DTYPE_BF16})
     for (const Conv& c : kCases)
       for (bool with_bias : {false, true}) {
-          const bool constant = with_bias != (dtype == OAR_DTYPE_BF16);
-          const Array x = last(Array(dtype, c.x).random(1)), w = Array(dtype, c.w).random(2), b = Array(dtype, {c.w[0]}).random(3);
-          const Dims shape = c.out();
-          Dims channel(shape.size() - 1, 1);
-          channel[0] = shape[1];
-          const Array more = last(Array(dtype, shape).random(4)), factor = Array(dtype, channel).random(5),
-                      shift = Array(dtype, channel).random(6), two = Array(dtype, {}).fill([](int64_t) { return 2.0; });
-          std::vector<Array> inputs = {x, w};
-          if (with_bias) inputs.push_back(b);
-          const int at = static_cast<int>(inputs.size());
-          inputs.insert(inputs.end(), {shift, more, factor, two});
-          Dims keep[3];
-          Array out(dtype, shape);
-          const Outcome o = plugin().call(
-              {.op = "conv",
-               .inputs = inputs,
-               .out = out,
-               .attrs = attributes(c, nullptr, keep),
-               .epilogue = {{"add", {at, -1}}, {"relu", {-1}}, {"multiply", {-1, at + 2}}, {"add", {-1, at + 1}}, {"divide", {-1, at + 3}}},
-               .constants = constant ? std::set<int>{1} : std::set<int>{}});
-          if (o.status == OAR_REFUSED && c.w.back() == 1) continue;  // a product, which fuses nothing
-          ASSERT_EQ(o.status, OAR_OK) << o.text;
-          std::vector<double> want(static_cast<size_t>(out.count()), 0.0);
-          each_product(c, [&](int64_t i, int64_t k, int64_t to) { want[static_cast<size_t>(to)] += x.get(i) * w.get(k); });
-          const int64_t pixels = out.count() / shape[0] / shape[1];
-          for (int64_t i = 0; i < out.count(); ++i) {
-            const int64_t k = i / pixels % shape[1];
-            double v = want[static_cast<size_t>(i)] + (with_bias ? b.get(k) : 0) + shift.get(k);
-            want[static_cast<size_t>(i)] = (std::max(v, 0.0) * factor.get(k) + more.get(i)) / 2;
-          }
-          expect_near(out.restrided(o.strides[0]), want, 8);
+        const bool constant = with_bias != (dtype == OAR_DTYPE_BF16);
+        const Array x = last(Array(dtype, c.x).random(1)), w = Array(dtype, c.w).random(2),
+                    b = Array(dtype, {c.w[0]}).random(3);
+        const Dims shape = c.out();
+        Dims channel(shape.size() - 1, 1);
+        channel[0] = shape[1];
+        const Array more = last(Array(dtype, shape).random(4)), factor = Array(dtype, channel).random(5),
+                    shift = Array(dtype, channel).random(6), two = Array(dtype, {}).fill([](int64_t) { return 2.0; });
+        std::vector<Array> inputs = {x, w};
+        if (with_bias) inputs.push_back(b);
+        const int at = static_cast<int>(inputs.size());
+        inputs.insert(inputs.end(), {shift, more, factor, two});
+        Dims keep[3];
+        Array out(dtype, shape);
+        const Outcome o = plugin().call({.op = "conv",
+                                         .inputs = inputs,
+                                         .out = out,
+                                         .attrs = attributes(c, nullptr, keep),
+                                         .epilogue = {{"add", {at, -1}},
+                                                      {"relu", {-1}},
+                                                      {"multiply", {-1, at + 2}},
+                                                      {"add", {-1, at + 1}},
+                                                      {"divide", {-1, at + 3}}},
+                                         .constants = constant ? std::set<int>{1} : std::set<int>{}});
+        if (o.status == OAR_REFUSED && c.w.back() == 1) continue;  // a product, which fuses nothing
+        ASSERT_EQ(o.status, OAR_OK) << o.text;
+        std::vector<double> want(static_cast<size_t>(out.count()), 0.0);
+        each_product(c,
+                     [&](int64_t i, int64_t k, int64_t to) { want[static_cast<size_t>(to)] += x.get(i) * w.get(k); });
+        const int64_t pixels = out.count() / shape[0] / shape[1];
+        for (int64_t i = 0; i < out.count(); ++i) {
+          const int64_t k = i / pixels % shape[1];
+          double v = want[static_cast<size_t>(i)] + (with_bias ? b.get(k) : 0) + shift.get(k);
+          want[static_cast<size_t>(i)] = (std::max(v, 0.0) * factor.get(k) + more.get(i)) / 2;
+        }
+        expect_near(out.restrided(o.strides[0]), want, 8);
       }
 }
 

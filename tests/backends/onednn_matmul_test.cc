@@ -149,7 +149,8 @@ TEST(OnednnMatmul, FusesATensorOfItsOwnShape) {
       b_shape.insert(b_shape.end(), {64, 48});
       out_shape.insert(out_shape.end(), {24, 48});
       const Array a = Array(dtype, a_shape).random(1), b = Array(dtype, b_shape).random(2, -0.2, 0.2);
-      const Array more = Array(dtype, out_shape).random(3), half = Array(dtype, {1, 1}).fill([](int64_t) { return 0.5; });
+      const Array more = Array(dtype, out_shape).random(3),
+                  half = Array(dtype, {1, 1}).fill([](int64_t) { return 0.5; });
       Array out(dtype, out_shape);
       const Outcome outcome = plugin().call({.op = "matmul",
                                              .inputs = {a, b, half, more},
@@ -158,7 +159,8 @@ TEST(OnednnMatmul, FusesATensorOfItsOwnShape) {
       ASSERT_EQ(outcome.status, OAR_OK) << outcome.text;
       for (int64_t i = 0; i < out.count(); ++i) {
         const Dot d = dot(a, b, out.shape(), i);
-        ASSERT_NEAR(out.get(i), d.value * 0.5 - more.get(i), epsilon_of(dtype) * 2 * (d.absolute + 3)) << "element " << i;
+        ASSERT_NEAR(out.get(i), d.value * 0.5 - more.get(i), epsilon_of(dtype) * 2 * (d.absolute + 3))
+            << "element " << i;
       }
     }
 }

@@ -194,7 +194,8 @@ static oar_status_t enqueue(const oar_kernel_decl_t* decl, const sim_plan_t* pla
   sim_why_t why;
   if (frame->stream == NULL)
     return oar_kit_error(host, OAR_INVALID_ARGUMENT, 0, "%s: launched without a stream", op->name);
-  if (all < n || !operands_are(op, n, frame->n_outputs, &why)) return oar_kit_error(host, OAR_INVALID_ARGUMENT, 0, "%s", why.text);
+  if (all < n || !operands_are(op, n, frame->n_outputs, &why))
+    return oar_kit_error(host, OAR_INVALID_ARGUMENT, 0, "%s", why.text);
   sim_job_t* job = calloc(1, sizeof(*job) + (all + 1) * sizeof(job->views[0]));
   if (job == NULL) return oar_kit_error(host, OAR_OUT_OF_MEMORY, 0, "sim: no host memory for a launch");
   job->plan = *plan;

@@ -153,9 +153,7 @@ TEST(Fuse, NothingMovesBeforeAWrite) {
 
 TEST(Plan, PartsOfConstantsAreRead) {
   for (Device device : {Device(), sim()}) {
-    Function f = [](std::span<const Tensor> x) {
-      return std::vector<Tensor>{add(x[0], slice(x[1], {1, 0}, {2, 2}))};
-    };
+    Function f = [](std::span<const Tensor> x) { return std::vector<Tensor>{add(x[0], slice(x[1], {1, 0}, {2, 2}))}; };
     Program p = capture(f, {{{"2", "2"}}, {{"4", "2"}}}, device);
     Tensor x = uniform({2, 2}, 1).to(device), c = uniform({4, 2}, 2).to(device);
     ValueId v = p.body.parameters.back();

@@ -86,9 +86,9 @@ TEST(Groups, WithTheSettingFallbackOffTheRestIsAnError) {
 TEST(Groups, AreRunWhereTheyFit) {
   Tensor w = uniform({5, 5}, 1);
   Function f = [w](std::span<const Tensor> x) {
-    Tensor a = matmul(x[0], w);        // group
-    Tensor late = sin(a);              // reads the group
-    Tensor early = cos(x[0]);          // the group reads it
+    Tensor a = matmul(x[0], w);               // group
+    Tensor late = sin(a);                     // reads the group
+    Tensor early = cos(x[0]);                 // the group reads it
     Tensor b = add(matmul(early, w), early);  // group
     return std::vector<Tensor>{late, b};
   };
