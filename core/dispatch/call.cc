@@ -23,6 +23,9 @@ std::string operand(const op::Op& op, int i) {
 
 Status check_operands(const Call& c, const Recorder* recorder) {
   const op::OpDef& def = *c.op.def;
+  if (def.regions.count)
+    return invalid(std::string(def.name) + ": it calls functions, which a call of an op can't give. Use jit::" + def.name +
+                   ".");
   int most = c.op.variadic ? c.n_inputs : def.inputs.count;
   if (c.n_inputs < c.op.required_inputs || c.n_inputs > most)
     return invalid(std::string(def.name) + ": takes " + std::to_string(c.op.required_inputs) +
