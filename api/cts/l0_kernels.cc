@@ -233,6 +233,89 @@ void checks_of_odd_calls(Check& check, const std::string& path) {
   if (!asked) check.skip("no kernel with a check of its own that the kit can ask");
 }
 
+// A kernel that is offered what follows it takes all of that or refuses; here is what it can't know.
+void epilogues_of_nobody(Check& check, const std::string& path) {
+  Plugin p(check, path);
+  need_kernels(check, p);
+  OpenPack open(check, p);
+  uint32_t n = 0;
+  auto decls = declarations(check, p, open.pack, n);
+  std::vector<std::string> known = op_names();
+  int asked = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    const oar_kernel_decl_t& d = *decls[i];
+    std::string op(view(d.op));
+    if (!OAR_FIELD(&d, prepare) || !d.dtypes || !std::binary_search(known.begin(), known.end(), op)) continue;
+    const OpInfo& info = op_info(op);
+    bool square = info.attributes.empty() && !info.inputs.empty() && info.outputs.size() == 1;
+    for (const OpOperand& o : info.inputs)  // those that are right for matrices of one size
+      square = square && !o.variadic && !o.host && !o.mutated && (o.spec.ends_with("[...]") || op == "matmul");
+    if (!square) continue;
+    const int64_t shape[] = {64, 64}, strides[] = {64, 1};
+    size_t n_in = info.inputs.size();
+    std::vector<oar_value_t> values(n_in + 2);  // the output, and the running value
+    std::vector<const oar_value_t*> pointers;
+    for (size_t k = 0; k < values.size(); ++k) {
+      uint64_t mask = d.dtypes[std::min<size_t>({k, n_in, d.n_masks - 1})];
+      values[k] = oar_value_t{.struct_size = sizeof(oar_value_t),
+                              .dtype = uint32_t(__builtin_ctzll(mask)),
+                              .n_dims = 2,
+                              .shape = shape,
+                              .strides = strides,
+                              .layout = k < n_in ? oar_layout_t(OAR_LAYOUT_STRIDED) : oar_layout_t(OAR_LAYOUT_DENSE),
+                              .alignment = 64};
+      pointers.push_back(&values[k]);
+    }
+    oar_call_t step{.struct_size = sizeof(oar_call_t),
+                    .op_version = 1,
+                    .op = OAR_STR("an-op-that-nobody-makes"),
+                    .n_inputs = 1,
+                    .n_outputs = 1,
+                    .inputs = &pointers[n_in + 1],
+                    .outputs = &pointers[n_in]};
+    const oar_call_t* steps[] = {&step};
+    oar_call_t call{.struct_size = sizeof(oar_call_t),
+                    .op_version = d.op_max,
+                    .op = d.op,
+                    .n_inputs = uint32_t(n_in),
+                    .n_outputs = 1,
+                    .n_epilogue = 1,
+                    .inputs = pointers.data(),
+                    .outputs = pointers.data() + n_in,
+                    .epilogue = steps};
+    Out<oar_verdict_t> verdict;
+    char text[200];
+    verdict->text = text;
+    verdict->text_capacity = sizeof(text);
+    ++asked;
+    oar_status_t status = OAR_FIELD(&d, check) ? d.check(open.pack, &d, &call, verdict.get()) : OAR_OK;
+    if (status == OAR_OK) {
+      std::vector<int64_t> chosen(2 * (n_in + 1));
+      std::vector<Out<oar_choice_t>> choices(n_in + 1);
+      std::vector<oar_choice_t*> choice_pointers;
+      for (size_t k = 0; k <= n_in; ++k) {
+        choices[k]->layout = values[k].layout;
+        choices[k]->strides = &chosen[2 * k];
+        std::copy_n(strides, 2, choices[k]->strides);
+        choice_pointers.push_back(choices[k].get());
+      }
+      Out<oar_prepared_t> prepared;
+      prepared->inputs = choice_pointers.data();
+      prepared->outputs = choice_pointers.data() + n_in;
+      prepared->verdict = verdict.get();
+      prepared->n_inputs = uint32_t(n_in);
+      prepared->n_outputs = 1;
+      status = d.prepare(open.pack, &d, &call, prepared.get());
+      if (status == OAR_OK) d.release(prepared->state);
+    }
+    check.expect(status == OAR_REFUSED,
+                 "{}: takes a call that is followed by an op which does not exist ({}). Refuse with "
+                 "OAR_REASON_EPILOGUE what n_epilogue counts, unless the kernel does all of it",
+                 op, status);
+  }
+  if (!asked) check.skip("no prepared kernel that the kit can ask");
+}
+
 }  // namespace
 
 void level0_kernels(const Options& options, std::vector<Test>& tests) {
@@ -242,6 +325,7 @@ void level0_kernels(const Options& options, std::vector<Test>& tests) {
   add("declarations without hardware", decls_without_hardware);
   add("packs", packs);
   add("check of odd calls", checks_of_odd_calls);
+  add("epilogues of nobody", epilogues_of_nobody);
 }
 
 }  // namespace oarlock::cts

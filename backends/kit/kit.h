@@ -214,8 +214,10 @@ static inline bool oar_kit_value_contiguous(const oar_value_t* value) {
   return value->layout == OAR_LAYOUT_STRIDED && oar_kit_contiguous(value->n_dims, value->shape, value->strides);
 }
 
-/* Refuses the first operand that is not row-major without gaps, by name and with OAR_REASON_LAYOUT. */
+/* For kernels that do the plain call on plain operands. Refuses an epilogue, and the first operand that is not row-major
+ * without gaps, by name and with OAR_REASON_LAYOUT. */
 static inline oar_status_t oar_kit_check_contiguous(const oar_call_t* call, oar_verdict_t* out_verdict) {
+  if (call->n_epilogue > 0) return oar_kit_refuse(out_verdict, OAR_REASON_EPILOGUE, -1, "this kernel fuses nothing");
   for (uint32_t i = 0; i < call->n_inputs + call->n_outputs; ++i) {
     const oar_value_t* value = oar_kit_operand(call, i);
     if (value == NULL || oar_kit_value_contiguous(value)) continue;

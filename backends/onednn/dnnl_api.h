@@ -20,7 +20,9 @@ inline dnnl::eltwise_forward::primitive_desc eltwise_desc(const dnnl::engine& en
                                                           const dnnl::primitive_attr& attr) {
   return {engine, dnnl::prop_kind::forward_inference, algorithm, x, x, 0.f, 0.f, attr};
 }
-inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm) { ops.append_eltwise(algorithm, 0.f, 0.f); }
+inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha, float beta) {
+  ops.append_eltwise(algorithm, alpha, beta);
+}
 
 using Dims = dnnl::memory::dims;
 using Desc = dnnl::memory::desc;
@@ -73,8 +75,8 @@ inline dnnl::eltwise_forward::primitive_desc eltwise_desc(const dnnl::engine& en
                                                           const dnnl::primitive_attr& attr) {
   return {dnnl::eltwise_forward::desc(dnnl::prop_kind::forward_inference, algorithm, x, 0.f, 0.f), attr, engine};
 }
-inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm) {
-  ops.append_eltwise(1.f, algorithm, 0.f, 0.f);
+inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha, float beta) {
+  ops.append_eltwise(1.f, algorithm, alpha, beta);
 }
 
 using Dims = dnnl::memory::dims;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "epilogue.h"
 #include "staged.h"
 
 namespace oarlock::onednn {
@@ -107,79 +108,47 @@ Product product_make(const oar_call_t* call, const oar_value_t& out) {
   return p;
 }
 
-// An epilogue operand: a scalar or a vector along N, in as many dimensions as the product has.
-struct Extra {
-  int argument, operand;
-  memory::desc desc;
-};
-
-// oneDNN's relu turns NaN into 0, its exp NaN into infinity, and its log is off by 25 million ulp just below 1: relu is
-// done here, and only as the last step; the others are refused.
-struct Epilogue {
-  dnnl::post_ops steps;
-  bool relu = false;
-  std::vector<Extra> extras;
-  bool has_bias = false;
-  memory::desc bias;
-  int bias_operand = -1;
-};
-
-Epilogue epilogue_make(const oar_call_t* call, const Product& product) {
-  Epilogue e;
-  const size_t rank = product.shape[2].size();
-  for (uint32_t s = 0; s < call->n_epilogue; ++s) {
-    const oar_call_t& step = *call->epilogue[s];
-    const std::string name(kit::view(step.op));
-    if (step.n_epilogue != 0 || step.n_outputs != 1)
-      throw kit::Refusal(OAR_REASON_EPILOGUE, -1, name + " has a form that oneDNN cannot fuse");
-    const bool alone = step.n_inputs == 1 && oar_call_input(call, step.inputs[0]) < 0;
-    if (alone && name == "relu" && s + 1 == call->n_epilogue) {
-      e.relu = true;
-      continue;
-    }
-    if (alone && (name == "tanh" || name == "sqrt")) {
-      append_eltwise(e.steps, name == "tanh" ? dnnl::algorithm::eltwise_tanh : dnnl::algorithm::eltwise_sqrt);
-      continue;
-    }
-    dnnl::algorithm binary = dnnl::algorithm::undef;
-    if (name == "add") binary = dnnl::algorithm::binary_add;
-    if (name == "multiply") binary = dnnl::algorithm::binary_mul;
-    if (name == "subtract") binary = dnnl::algorithm::binary_sub;
-    if (name == "divide") binary = dnnl::algorithm::binary_div;
-    if (binary == dnnl::algorithm::undef || step.n_inputs != 2)
-      throw kit::Refusal(OAR_REASON_EPILOGUE, -1, "oneDNN has no step like " + name);
-    int operand = oar_call_input(call, step.inputs[1]);
-    const bool first = oar_call_input(call, step.inputs[0]) < 0;
-    if (!first) {
-      const bool commutes = name == "add" || name == "multiply";
-      if (!commutes || operand >= 0)
-        throw kit::Refusal(OAR_REASON_EPILOGUE, -1, name + " must have the running value first");
-      operand = oar_call_input(call, step.inputs[0]);
-    }
-    if (operand < 0) throw kit::Refusal(OAR_REASON_EPILOGUE, -1, name + " of the running value with itself");
-    const oar_value_t& x = *call->inputs[operand];
+// Operands behind a product: of its shape, dense vectors along N, or one number, in as many dimensions as it has.
+class BehindProduct : public Describe {
+ public:
+  // type: what the product is computed in.
+  BehindProduct(const Product& product, const oar_value_t& out, memory::data_type type)
+      : p_(product), out_(out), type_(type) {}
+  Extra::Kind kind(const oar_value_t& x, int operand) const override {
     const std::vector<int64_t> strides = strides_of(x, operand);
+    bool whole = x.n_dims == out_.n_dims, row = true, one = true;
     for (uint32_t d = 0; d < x.n_dims; ++d) {
       const bool last = d + 1 == x.n_dims;
-      if (x.shape[d] != 1 && !(last && x.shape[d] == product.n && strides[d] == 1))
-        throw kit::Refusal(OAR_REASON_EPILOGUE, operand, name + ": the operand must be a scalar or a dense [N]");
+      whole = whole && x.shape[d] == out_.shape[d];
+      row = row && (x.shape[d] == 1 || (last && x.shape[d] == p_.n && strides[d] == 1));
+      one = one && x.shape[d] == 1;
     }
-    const bool vector = x.n_dims > 0 && x.shape[x.n_dims - 1] != 1;
-    memory::dims shape(rank, 1), dense(rank, vector ? product.n : 1);
-    shape.back() = vector ? product.n : 1;
-    dense.back() = 1;
-    const memory::desc desc(shape, type_of(x.dtype), dense);
-    if (s == 0 && name == "add" && vector) {
-      e.has_bias = true;
-      e.bias = desc;
-      e.bias_operand = operand;
-    } else {
-      e.extras.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(e.steps.len()) | DNNL_ARG_SRC_1, operand, desc});
-      e.steps.append_binary(binary, desc);
-    }
+    if (one) return Extra::one;
+    if (row) return Extra::channel;
+    if (whole && oar_kit_contiguous(x.n_dims, x.shape, strides.data()) && dense_out()) return Extra::whole;
+    throw kit::Refusal(OAR_REASON_EPILOGUE, operand,
+                       "the operand must be dense, of the product's shape, [N] or one number");
   }
-  return e;
-}
+  memory::desc desc(const Extra& e) const override { return desc(e, type_); }
+  memory::desc desc(const Extra& e, memory::data_type type) const {
+    if (e.kind == Extra::whole) return {p_.shape[2], type, p_.strides[2]};
+    const size_t rank = p_.shape[2].size();
+    memory::dims shape(rank, 1), dense(rank, e.kind == Extra::channel ? p_.n : 1);
+    if (e.kind == Extra::channel) shape.back() = p_.n;
+    dense.back() = 1;
+    return {shape, type, dense};
+  }
+
+ private:
+  // The host leaves the output's strides to us, so they are row-major then.
+  bool dense_out() const {
+    const std::vector<int64_t> strides = strides_of(out_, 0);
+    return oar_kit_contiguous(out_.n_dims, out_.shape, strides.data());
+  }
+  const Product& p_;
+  const oar_value_t& out_;
+  memory::data_type type_;
+};
 
 // A held primitive, with reorders around it or none.
 struct State {
@@ -195,24 +164,35 @@ void release_either(void* state) { delete static_cast<State*>(state); }
 // bf16 computed in f32.
 void prepare_in_f32(oar_pack_t* pack, const oar_call_t* call, const Product& p, State* out_state,
                     oar_prepared_t* out_prepared) {
+  constexpr auto f32 = memory::data_type::f32, bf16 = memory::data_type::bf16;
+  const BehindProduct behind(p, *call->outputs[0], f32);
+  const Epilogue epilogue = epilogue_of(*call, true, behind);
+  const Extra bias = {Extra::channel, DNNL_ARG_BIAS, epilogue.bias};
+  const bool has_bias = epilogue.bias >= 0;
+  const memory::desc bias_desc = has_bias ? behind.desc(bias) : memory::desc();
   memory::desc given[3], wanted[3];
   for (int i = 0; i < 3; ++i) {
-    given[i] = memory::desc(p.shape[i], memory::data_type::bf16, p.strides[i]);
-    wanted[i] = memory::desc(p.shape[i], memory::data_type::f32, memory::format_tag::any);
+    given[i] = memory::desc(p.shape[i], bf16, p.strides[i]);
+    wanted[i] = memory::desc(p.shape[i], f32, memory::format_tag::any);
   }
+  if (epilogue.any_whole()) wanted[2] = memory::desc(p.shape[2], f32, p.strides[2]);
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  attr.set_post_ops(epilogue.steps);
   const ThreadLimit limit(pack->host);
-  const auto desc =
-      described_by("matmul", [&] { return matmul_desc(pack->engine, wanted[0], wanted[1], nullptr, wanted[2], attr); });
+  const auto desc = described_by("matmul", [&] {
+    return matmul_desc(pack->engine, wanted[0], wanted[1], has_bias ? &bias_desc : nullptr, wanted[2], attr);
+  });
   auto state = std::make_unique<Staged>(pack, dnnl::matmul(desc));
   state->input(DNNL_ARG_SRC, 0, given[0], desc.src_desc());
-  if (memory packed = packed_constant(pack, *call->inputs[1], given[1], desc.weights_desc())) {
-    state->hold(DNNL_ARG_WEIGHTS, packed);
+  if (auto packed = packed_constant(pack, *call->inputs[1], given[1], desc.weights_desc())) {
+    state->hold(DNNL_ARG_WEIGHTS, std::move(packed));
     out_prepared->unread_inputs |= OAR_BIT(1);
   } else {
     state->input(DNNL_ARG_WEIGHTS, 1, given[1], desc.weights_desc());
   }
+  if (has_bias) state->input(bias.argument, bias.operand, behind.desc(bias, bf16), bias_desc);
+  for (const Extra& e : epilogue.extras) state->input(e.argument, e.operand, behind.desc(e, bf16), behind.desc(e));
   state->output(DNNL_ARG_DST, static_cast<int>(call->n_inputs), given[2], desc.dst_desc());
   state->scratch(DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc());
   finish(out_prepared, std::move(state), 500 + static_cast<uint64_t>(p.batch * p.m * p.n * p.k) / 40);
@@ -228,13 +208,14 @@ oar_status_t prepare(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_call_
     if (work < kSmall && call->n_epilogue == 0 && dtype == OAR_DTYPE_F32)
       throw kit::Refusal(OAR_REASON_SLOWER, -1, std::to_string(work) + " multiply-adds are too few for a library call");
     auto either = std::make_unique<State>();
-    if (dtype == OAR_DTYPE_BF16 && computed_in(dtype) == memory::data_type::f32 && work >= kSmall &&
-        call->n_epilogue == 0) {
+    if (dtype == OAR_DTYPE_BF16 && computed_in(dtype) == memory::data_type::f32 && work >= kSmall) {
       prepare_in_f32(pack, call, p, either.get(), out_prepared);
       out_prepared->state = either.release();
       return;
     }
-    const Epilogue epilogue = epilogue_make(call, p);
+    const BehindProduct behind(p, out, type_of(out.dtype));
+    const Epilogue epilogue = epilogue_of(*call, true, behind);
+    const memory::desc bias = epilogue.bias >= 0 ? behind.desc({Extra::channel, 0, epilogue.bias}) : memory::desc();
     const oar_value_t& b = *call->inputs[1];
     const bool packs = (b.flags & OAR_VALUE_CONSTANT) != 0 && b.constant != nullptr && b.constant->data != nullptr &&
                        b.constant->layout == OAR_LAYOUT_STRIDED && p.shape[1].size() == 2;
@@ -250,7 +231,7 @@ oar_status_t prepare(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_call_
     const ThreadLimit limit(pack->host);
     dnnl::matmul::primitive_desc desc;
     try {
-      desc = matmul_desc(pack->engine, a_desc, b_wanted, epilogue.has_bias ? &epilogue.bias : nullptr, out_desc, attr);
+      desc = matmul_desc(pack->engine, a_desc, b_wanted, epilogue.bias >= 0 ? &bias : nullptr, out_desc, attr);
     } catch (const dnnl::error& error) {
       if (error.status != dnnl_unimplemented && error.status != dnnl_invalid_arguments) throw;
       const bool fused = call->n_epilogue != 0;
@@ -262,21 +243,17 @@ oar_status_t prepare(oar_pack_t* pack, const oar_kernel_decl_t*, const oar_call_
 
     auto state = std::make_unique<Prepared>(pack, dnnl::matmul(desc));
     state->bind(DNNL_ARG_SRC, a_desc, 0);
-    if (packs && desc.weights_desc() != b_plain) {
-      memory plain(b_plain, pack->engine, b.constant->data);
-      memory packed(desc.weights_desc(), pack->engine);
-      dnnl::stream stream(pack->engine);
-      dnnl::reorder(plain, packed).execute(stream, plain, packed);
-      stream.wait();
-      state->hold(DNNL_ARG_WEIGHTS, packed);
+    std::shared_ptr<memory> packed;
+    if (packs) packed = packed_constant(pack, b, b_plain, desc.weights_desc());
+    if (packed != nullptr) {
+      state->hold(DNNL_ARG_WEIGHTS, std::move(packed));
       out_prepared->unread_inputs |= OAR_BIT(1);
     } else {
       state->bind(DNNL_ARG_WEIGHTS, b_plain, 1);
     }
     state->bind(DNNL_ARG_DST, out_desc, static_cast<int>(call->n_inputs));
-    if (epilogue.has_bias) state->bind(DNNL_ARG_BIAS, epilogue.bias, epilogue.bias_operand);
-    if (epilogue.relu) state->relu_last();
-    for (const Extra& extra : epilogue.extras) state->bind(extra.argument, extra.desc, extra.operand);
+    if (epilogue.bias >= 0) state->bind(DNNL_ARG_BIAS, bias, epilogue.bias);
+    for (const Extra& e : epilogue.extras) state->bind(e.argument, behind.desc(e), e.operand);
     finish(out_prepared, state.release(), desc.scratchpad_desc(), 300 + static_cast<uint64_t>(work) / 50);
     either->plain.reset(static_cast<Prepared*>(out_prepared->state));
     out_prepared->state = either.release();

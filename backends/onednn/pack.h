@@ -5,15 +5,39 @@
 #include <kit.hpp>
 #include <kit_list.h>
 
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "dnnl_api.h"
 
+namespace oarlock::onednn {
+
+// Constants in the layouts that primitives like best, shared by all states that hold the same one: plans for other shapes
+// and other threads. The host keeps a constant where it is for as long as a state that was prepared with it. Any thread.
+class PackedConstants {
+ public:
+  std::shared_ptr<dnnl::memory> find_or_pack(const dnnl::engine& engine, void* data, const dnnl::memory::desc& given,
+                                             const dnnl::memory::desc& wanted);
+
+ private:
+  struct Held {
+    const void* data;
+    dnnl::memory::desc given, wanted;
+    std::weak_ptr<dnnl::memory> packed;
+  };
+  std::mutex lock_;
+  std::vector<Held> held_;
+};
+
+}  // namespace oarlock::onednn
+
 struct oar_pack {
   const oar_host_t* host;
   dnnl::engine engine;
+  oarlock::onednn::PackedConstants constants{};
 };
 
 namespace oarlock::onednn {
@@ -40,11 +64,10 @@ class Prepared {
       : host_(pack->host), engine_(pack->engine), stream_(pack->engine), primitive_(primitive) {}
   // Memory of an operand: input i is i, output j is n_inputs + j.
   void bind(int argument, const dnnl::memory::desc& desc, int operand);
-  // Memory that the state owns.
+  // Memory that the state owns, or shares with others.
   void hold(int argument, const dnnl::memory& memory);
+  void hold(int argument, std::shared_ptr<dnnl::memory> shared);
   void scratchpad(const dnnl::memory::desc& desc);
-  // Output 0, dense along its last dimension, ends in a relu that keeps NaN.
-  void relu_last() { relu_ = true; }
   oar_status_t launch(const oar_frame_t* frame);
 
  private:
@@ -59,8 +82,8 @@ class Prepared {
   std::vector<dnnl::memory> memories_;
   std::vector<dnnl_exec_arg_t> arguments_;
   std::vector<Bound> bound_;
+  std::vector<std::shared_ptr<dnnl::memory>> shared_;
   dnnl_memory_t scratchpad_ = nullptr;
-  bool relu_ = false;
 };
 
 oar_status_t launch(void* state, const oar_frame_t* frame);

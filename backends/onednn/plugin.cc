@@ -1,5 +1,5 @@
-// oneDNN for the host CPU: matrix products with fused steps, and the elementwise functions that it gets right. Works
-// with 2.6 and 3.x. Each kernel's file lists it.
+// oneDNN for the host CPU: matrix products and convolutions with fused steps, and the elementwise functions that it gets
+// right. Works with 2.6 and 3.x. Each kernel's file lists it.
 #include "pack.h"
 
 namespace oarlock::onednn {
@@ -8,7 +8,8 @@ namespace {
 oar_status_t pack_open(const oar_host_t* host, const oar_device_ref_t* device, const oar_options_t*,
                        oar_pack_t** out_pack) {
   if (device->info == nullptr || kit::view(device->info->kind) != "cpu") return OAR_REFUSED;
-  return kit::guard(host, [&] { *out_pack = new oar_pack{host, dnnl::engine(dnnl::engine::kind::cpu, 0)}; });
+  return kit::guard(
+      host, [&] { *out_pack = new oar_pack{.host = host, .engine = dnnl::engine(dnnl::engine::kind::cpu, 0)}; });
 }
 
 void pack_close(oar_pack_t* pack) { delete pack; }

@@ -5,36 +5,6 @@
 #include "pack.h"
 
 namespace oarlock::onednn {
-namespace {
-
-struct Rows {
-  const oar_view_t* view;
-  int64_t columns;
-};
-
-// Rows [begin, end) of a view that is dense along its last dimension.
-void relu_rows(void* context, int64_t begin, int64_t end) {
-  const Rows& rows = *static_cast<const Rows*>(context);
-  const oar_view_t& view = *rows.view;
-  for (int64_t row = begin; row < end; ++row) {
-    int64_t rest = row, at = 0;
-    for (int d = view.n_dims - 2; d >= 0; --d) {
-      at += rest % view.shape[d] * view.strides[d];
-      rest /= view.shape[d];
-    }
-    if (view.dtype == OAR_DTYPE_F32) {
-      float* x = static_cast<float*>(view.data) + at;
-      for (int64_t i = 0; i < rows.columns; ++i) x[i] = x[i] < 0 ? 0 : x[i];
-    } else {
-      uint16_t* x = static_cast<uint16_t*>(view.data) + at;
-      for (int64_t i = 0; i < rows.columns; ++i)
-        x[i] = x[i] > 0x8000 && x[i] <= 0xff80 ? 0 : x[i];  // from the smallest negative to -infinity
-    }
-  }
-}
-
-}  // namespace
-
 ThreadLimit::ThreadLimit(const oar_host_t* host) {
   const int budget = static_cast<int>(host->thread_count(host));
   const int now = omp_get_max_threads();
@@ -57,6 +27,11 @@ void Prepared::hold(int argument, const dnnl::memory& memory) {
   arguments_.push_back({argument, memory.get()});
 }
 
+void Prepared::hold(int argument, std::shared_ptr<dnnl::memory> shared) {
+  hold(argument, dnnl::memory(shared->get_desc(), engine_, shared->get_data_handle()));
+  shared_.push_back(std::move(shared));
+}
+
 void Prepared::scratchpad(const dnnl::memory::desc& desc) {
   if (desc.get_size() == 0) return;
   hold(DNNL_ARG_SCRATCHPAD, dnnl::memory(desc, engine_, DNNL_MEMORY_NONE));
@@ -75,15 +50,7 @@ oar_status_t Prepared::launch(const oar_frame_t* frame) {
   const ThreadLimit limit(host_);
   const dnnl_status_t status =
       dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data());
-  if (status == dnnl_success) {
-    if (!relu_) return OAR_OK;
-    const oar_view_t& out = *frame->outputs[0];
-    Rows rows = {&out, out.shape[out.n_dims - 1]};
-    const int64_t n = oar_kit_view_count(&out) / rows.columns;
-    if (n * rows.columns < 32768) relu_rows(&rows, 0, n);
-    else host_->parallel_for(host_, n, 1 + 16384 / rows.columns, relu_rows, &rows);
-    return OAR_OK;
-  }
+  if (status == dnnl_success) return OAR_OK;
   return oar_kit_error(host_, status == dnnl_out_of_memory ? OAR_OUT_OF_MEMORY : OAR_INTERNAL, status,
                        "oneDNN could not execute the primitive (status %d)", static_cast<int>(status));
 }

@@ -33,6 +33,10 @@ void Staged::hold(int argument, const memory& held) {
   held_.push_back(held);
   exec_.push_back({argument, held.get()});
 }
+void Staged::hold(int argument, std::shared_ptr<memory> shared) {
+  hold(argument, memory(shared->get_desc(), pack_->engine, shared->get_data_handle()));
+  shared_.push_back(std::move(shared));
+}
 uint64_t Staged::scratch(int argument, const memory::desc& desc) {
   if (desc.get_size() == 0) return 0;
   scratch_.emplace_back(memory(desc, pack_->engine, DNNL_MEMORY_NONE), take(desc.get_size()));
@@ -82,16 +86,28 @@ void finish(oar_prepared_t* out_prepared, std::unique_ptr<Staged> state, uint64_
   out_prepared->state = state.release();
 }
 
-memory packed_constant(oar_pack_t* pack, const oar_value_t& value, const memory::desc& given,
-                       const memory::desc& wanted) {
+std::shared_ptr<memory> packed_constant(oar_pack_t* pack, const oar_value_t& value, const memory::desc& given,
+                                        const memory::desc& wanted) {
   if ((value.flags & OAR_VALUE_CONSTANT) == 0 || value.constant == nullptr || value.constant->data == nullptr ||
       value.constant->layout != OAR_LAYOUT_STRIDED || given == wanted)
-    return {};
-  memory plain(given, pack->engine, static_cast<char*>(value.constant->data) + value.constant->byte_offset);
-  memory packed(wanted, pack->engine);
-  dnnl::stream stream(pack->engine);
-  dnnl::reorder(plain, packed).execute(stream, plain, packed);
+    return nullptr;
+  void* data = static_cast<char*>(value.constant->data) + value.constant->byte_offset;
+  return pack->constants.find_or_pack(pack->engine, data, given, wanted);
+}
+
+std::shared_ptr<memory> PackedConstants::find_or_pack(const dnnl::engine& engine, void* data, const memory::desc& given,
+                                                      const memory::desc& wanted) {
+  const std::lock_guard<std::mutex> hold(lock_);
+  std::erase_if(held_, [](const Held& h) { return h.packed.expired(); });
+  for (const Held& h : held_)
+    if (h.data == data && h.given == given && h.wanted == wanted)
+      if (std::shared_ptr<memory> have = h.packed.lock()) return have;
+  memory plain(given, engine, data);
+  auto packed = std::make_shared<memory>(wanted, engine);
+  dnnl::stream stream(engine);
+  dnnl::reorder(plain, *packed).execute(stream, plain, *packed);
   stream.wait();
+  held_.push_back({data, given, wanted, packed});
   return packed;
 }
 

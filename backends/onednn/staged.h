@@ -16,8 +16,9 @@ class Staged {
   // Operand as the host has it and as the primitive wants it. Input i is operand i, output j is n_inputs + j.
   void input(int argument, int operand, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
   void output(int argument, int operand, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
-  // Memory that the state owns: packed constants.
+  // Memory that the state owns, or shares with others: packed constants.
   void hold(int argument, const dnnl::memory& memory);
+  void hold(int argument, std::shared_ptr<dnnl::memory> shared);
   // Scratch of one launch under an argument; returns its offset in the workspace.
   uint64_t scratch(int argument, const dnnl::memory::desc& desc);
   uint64_t workspace_bytes() const { return workspace_; }
@@ -48,6 +49,7 @@ class Staged {
   std::vector<Argument> arguments_;
   std::vector<std::pair<dnnl::memory, uint64_t>> scratch_;
   std::vector<dnnl::memory> held_;
+  std::vector<std::shared_ptr<dnnl::memory>> shared_;
   std::vector<dnnl_exec_arg_t> exec_;
   uint64_t workspace_ = 0;
   Step before_ = nullptr, after_ = nullptr;
@@ -58,9 +60,9 @@ void staged_release(void* state);
 // Gives a state away: fills in state, workspace and cost.
 void finish(oar_prepared_t* out_prepared, std::unique_ptr<Staged> state, uint64_t cost_ns);
 
-// Packs a constant operand once, for hold(); empty if the host doesn't promise that it stays.
-dnnl::memory packed_constant(oar_pack_t* pack, const oar_value_t& value, const dnnl::memory::desc& given,
-                             const dnnl::memory::desc& wanted);
+// A constant operand packed once, for hold(); null if the host doesn't promise that it stays, or it lies right already.
+std::shared_ptr<dnnl::memory> packed_constant(oar_pack_t* pack, const oar_value_t& value,
+                                              const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
 
 // The type to compute operands of a dtype in. Without bf16 instructions oneDNN imitates them, four times slower than f32:
 // there bf16 becomes f32 on the way in and is rounded once on the way out.

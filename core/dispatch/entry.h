@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,20 @@
 
 namespace oarlock::dispatch {
 
+// An elementwise call on the result of the one before it, for a kernel that does both.
+struct Following {
+  const op::Op* op;
+  op::Attrs attrs;          // normalised
+  std::vector<int> inputs;  // places in Outlook::extra; -1: the running value
+  DType dtype;              // of its result, whose shape is the running value's
+};
+// What a plan knows of a call beyond its operands.
+struct Outlook {
+  uint64_t constants = 0;  // of all operands, extra ones last: those that never change; bit i is operand i
+  std::span<const Following> following{};
+  std::span<TensorImpl* const> extra{};  // what the following calls read beside the running value
+};
+
 // A call on its way through.
 struct Call {
   const op::Op& op;
@@ -29,6 +44,7 @@ struct Call {
   bool with_hidden = false;       // somebody will differentiate
   bool decompose = false;         // record the decomposition, since there is no gradient rule
   DeviceState* device = nullptr;  // where it runs
+  const Outlook* outlook = nullptr;
 };
 
 // The signature of a call; key.h fills it in.
@@ -84,6 +100,8 @@ struct Entry : std::enable_shared_from_this<Entry> {
 
 // Infers, then asks the candidates. log: if given, gets every candidate and nothing is kept prepared.
 Result<std::shared_ptr<Entry>> make_entry(const Call& call, std::vector<Candidate>* log = nullptr);
+// One kernel for the call and all of call.outlook->following. Null where none takes them: why says which refused, and why.
+Result<std::shared_ptr<Entry>> make_fused_entry(const Call& call, std::string& why);
 
 // The call's outputs by its op's strings: shapes and dtypes of e, its attributes normalised, and what operands are cast to
 // (then e.kind is promote). guards: where comparisons of symbolic sizes that can't be decided go.

@@ -7,6 +7,8 @@ namespace oarlock::dispatch {
 namespace {
 
 bool is_batch(const op::Rule& r, const op::Spec& s) { return s.count == 1 && r.item[s.first].kind == op::Item::batch; }
+}  // namespace
+
 // A cast gives each element its own, too; its strings say "[*S]".
 bool elementwise(const op::Op& op) {
   const op::OpDef& def = *op.def;
@@ -18,8 +20,6 @@ bool elementwise(const op::Op& op) {
     if (!is_batch(op.rule, op.rule.out[i])) return false;
   return true;
 }
-
-}  // namespace
 
 AxisOrder axis_order(const Call& c, const Entry& e) {
   if (e.n_outputs != 1 || e.shapes[0].rank < 2 || e.dynamic || !elementwise(c.op)) return {};

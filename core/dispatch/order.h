@@ -8,6 +8,9 @@
 
 namespace oarlock::dispatch {
 
+// Does each element of the result come from one place of each operand alone?
+bool elementwise(const op::Op& op);
+
 // The axes of the output from outermost to innermost in memory; empty where row-major is as good: the op is not
 // elementwise, the operands are row-major, disagree, or have gaps.
 AxisOrder axis_order(const Call& call, const Entry& entry);

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "core/base/settings.h"
-#include "core/dispatch/entry.h"
+#include "core/dispatch/operands.h"
 #include "core/dispatch/order.h"
 #include "core/profile/trace.h"
 
@@ -32,77 +32,6 @@ const char* reason_text(uint32_t reason) {
     default: return "it gave no reason";
   }
 }
-
-// The operands of one attempt, as plugins see them.
-struct Operands {
-  std::vector<oar_value_t> values;
-  std::vector<const oar_value_t*> inputs, outputs;
-  std::vector<Shape> shapes;
-  std::vector<std::array<int64_t, kMaxRank>> strides;
-  oar_call_t call{};
-
-  Operands(const Call& c, const Entry& e, bool contiguous, bool expand) {
-    size_t n = size_t(c.n_inputs), m = size_t(e.n_outputs);
-    values.resize(n + m);
-    shapes.resize(n + m);
-    strides.resize(n + m);
-    for (size_t i = 0; i < n; ++i) {
-      const TensorImpl* t = c.inputs[i];
-      if (!t) {
-        inputs.push_back(nullptr);
-        continue;
-      }
-      shapes[i] = t->shape;
-      if (expand && wants_expanding(c, e, int(i))) shapes[i] = e.shapes[0];
-      if (contiguous || expand) row_major_strides(shapes[i], strides[i].data());
-      else std::copy_n(t->strides, t->shape.rank, strides[i].data());
-      if (!e.order.empty()) reorder_axes(e.order, shapes[i], strides[i].data());
-      uint64_t address = t->device->addressable ? reinterpret_cast<uint64_t>(t->view.data) : t->view.byte_offset;
-      uint64_t alignment = address == 0 ? 64 : std::min<uint64_t>(64, address & (~address + 1));
-      fill(i, t->dtype, alignment);
-      if (c.op.host_inputs >> std::min<size_t>(i, 63) & 1) values[i].flags |= OAR_VALUE_HOST;
-      if (c.op.mutated >> std::min<size_t>(i, 63) & 1) values[i].flags |= OAR_VALUE_MUTATED;
-      inputs.push_back(&values[i]);
-    }
-    for (size_t i = 0; i < m; ++i) {
-      shapes[n + i] = e.shapes[i];
-      if (!e.order.empty()) reorder_axes(e.order, shapes[n + i], strides[n + i].data());
-      row_major_strides(shapes[n + i], strides[n + i].data());
-      fill(n + i, e.dtypes[i], 64);
-      values[n + i].layout = OAR_LAYOUT_DENSE;
-      bool hidden = int(i) >= c.op.visible_outputs && e.n_outputs == c.op.def->outputs.count;
-      outputs.push_back(hidden && !c.with_hidden ? nullptr : &values[n + i]);
-    }
-    call.struct_size = sizeof call;
-    call.op_version = c.op.def->version;
-    call.op = {c.op.def->name, std::strlen(c.op.def->name)};
-    call.n_inputs = uint32_t(n);
-    call.n_outputs = uint32_t(m);
-    call.inputs = inputs.data();
-    call.outputs = outputs.data();
-    op::Attrs a = e.attrs.view();
-    call.n_attrs = a.n;
-    call.attrs = a.v;
-  }
-  static bool wants_expanding(const Call& c, const Entry& e, int i) {
-    const op::Rule& r = c.op.rule;
-    const op::Spec& spec = r.in[std::min(i, c.op.def->inputs.count - 1)];
-    return e.n_outputs == 1 && spec.count == 1 && r.item[spec.first].kind == op::Item::batch && r.out[0].count == 1 &&
-           r.item[r.out[0].first].kind == op::Item::batch;
-  }
-
- private:
-  void fill(size_t k, DType t, uint64_t alignment) {
-    oar_value_t& v = values[k];
-    v.struct_size = sizeof v;
-    v.dtype = uint32_t(t);
-    v.n_dims = uint32_t(shapes[k].rank);
-    v.shape = reinterpret_cast<const int64_t*>(shapes[k].d);
-    v.strides = strides[k].data();
-    v.layout = OAR_LAYOUT_STRIDED;
-    v.alignment = alignment;
-  }
-};
 
 struct Verdict {
   bool taken = false;
@@ -160,7 +89,9 @@ Verdict check_masks(const Kernel& k, const Call& c, const Entry& e) {
 std::string operand_name(const Call& c, int32_t operand) {
   if (operand < 0) return "";
   if (operand < c.n_inputs) return c.op.def->inputs[std::min<int>(operand, c.op.def->inputs.count - 1)].name;
-  int o = operand - c.n_inputs;
+  int extra = c.outlook ? int(c.outlook->extra.size()) : 0;
+  if (operand < c.n_inputs + extra) return "an operand of what follows";
+  int o = operand - c.n_inputs - extra;
   return c.op.def->outputs.count ? c.op.def->outputs[std::min<int>(o, c.op.def->outputs.count - 1)].name : "";
 }
 
@@ -213,7 +144,7 @@ Verdict ask(const Kernel& k, const Call& c, Entry& e, Operands& operands, bool k
   }
   if (!d.prepare) return v;
 
-  size_t n = size_t(c.n_inputs), m = size_t(e.n_outputs);
+  size_t n = operands.n, m = size_t(e.n_outputs);
   std::vector<Out<oar_choice_t>> choices(n + m);
   std::vector<oar_choice_t*> pointers(n + m);
   for (size_t i = 0; i < n + m; ++i) {
@@ -348,6 +279,48 @@ Status infer_call(const Call& c, Entry& e, std::vector<op::Guard>* guards) {
   return {};
 }
 
+// run sees the call at launch: version and attributes of the op version it was written for, no values.
+static void call_of_launch(Entry& e, const Kernel& k, const oar_call_t& call) {
+  e.call = call;
+  e.call.op_version = std::min<uint32_t>(e.call.op_version, k.decl->op_max);
+  e.call.n_inputs = e.call.n_outputs = 0;
+  e.call.inputs = e.call.outputs = nullptr;
+  uint32_t known = 0;
+  for (int i = 0; i < e.op->def->attributes.count; ++i) known += e.op->def->attributes[i].since <= k.decl->op_max;
+  e.call.n_attrs = std::min(e.call.n_attrs, known);
+}
+
+Result<std::shared_ptr<Entry>> make_fused_entry(const Call& c, std::string& why) {
+  auto e = std::make_shared<Entry>();
+  e->op = &c.op;
+  e->device = c.device;
+  OAR_TRY(infer_call(c, *e));
+  std::shared_ptr<Entry> none;
+  if (e->kind == Kind::promote || e->dynamic || !e->launch) {
+    why = "it is no plain call";
+    return none;
+  }
+  if (e->order = axis_order(c, *e); !e->order.empty()) {
+    why = "its operands do not lie row-major";
+    return none;
+  }
+  Operands operands(c, *e, false, false);
+  for (const Kernel& k : kernel_index(*c.device).by_op[c.op.id]) {
+    if (!k.decl->prepare) continue;
+    Verdict v = ask(k, c, *e, operands, true);
+    if (!v.taken) {
+      note(why, k, v.reason);
+      continue;
+    }
+    e->kind = Kind::kernel;
+    e->kernel = k;
+    e->dtypes[0] = c.outlook->following.back().dtype;
+    return e;
+  }
+  if (why.empty()) why = "no kernel there takes what follows";
+  return none;
+}
+
 Result<std::shared_ptr<Entry>> make_entry(const Call& c, std::vector<Candidate>* log) {
   auto e = std::make_shared<Entry>();
   e->op = &c.op;
@@ -396,14 +369,7 @@ Result<std::shared_ptr<Entry>> make_entry(const Call& c, std::vector<Candidate>*
               e->expand = attempt == 2;
               e->make_contiguous = ~uint64_t(0);
             }
-            // run sees the call at launch: version and attributes of the op version it was written for, no values.
-            e->call = operands.call;
-            e->call.op_version = std::min<uint32_t>(e->call.op_version, k.decl->op_max);
-            e->call.n_inputs = e->call.n_outputs = 0;
-            e->call.inputs = e->call.outputs = nullptr;
-            uint32_t known = 0;
-            for (int i = 0; i < def.attributes.count; ++i) known += def.attributes[i].since <= k.decl->op_max;
-            e->call.n_attrs = std::min(e->call.n_attrs, known);
+            call_of_launch(*e, k, operands.call);
           }
           chosen = true;
           break;

@@ -55,6 +55,11 @@ CompiledGroup::~CompiledGroup() {
   pack_->plugin->graph->release(state_);
 }
 
+void CompiledGroup::will_run_on(Stream& stream) {
+  std::lock_guard one(lock_);
+  if (std::find(used_by_.begin(), used_by_.end(), &stream) == used_by_.end()) used_by_.push_back(&stream);
+}
+
 Status CompiledGroup::check_view(const oar_view_t* view, const GroupOperand& o, const char* kind, size_t i) const {
   auto wrong = [&](const std::string& what, const std::string& want) {
     return invalid("group on " + pack_->device->name + ": " + kind + " " + std::to_string(i) + " is " + what +

@@ -53,6 +53,7 @@ class CompiledGroup {
     return pack_->plugin->graph->launch;
   }
   void* state() const { return state_; }
+  void will_run_on(Stream& stream);
 
   // The plugin's blob behind a header of ours: plugin, device, operands, checksum. key: whatever the caller knows it by
   // again: a hash of the program, say. unsupported: the plugin saves nothing.

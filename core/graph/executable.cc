@@ -22,7 +22,8 @@ Result<std::unique_ptr<Plan>> Executable::take(std::span<const Shape> shapes) {
   }
   Result<Program> p = with_sizes(*program_, shapes);
   if (!p) return std::move(p.status());
-  return Plan::make(std::move(*p), device_, constants_);
+  OAR_TRY(verify(*p));  // what names left open is decided now
+  return Plan::make(std::move(*p), device_, constants_, options_);
 }
 
 void Executable::give(std::vector<Shape> shapes, std::unique_ptr<Plan> plan) {

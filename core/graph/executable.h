@@ -15,8 +15,13 @@ class Executable {
  public:
   // Of idle plans, of all shapes together, and of their arenas; the least recently used go. Each run that is under way has
   // one plan beside these.
-  Executable(std::shared_ptr<const Program> program, Device device, int max_plans = 64, uint64_t max_bytes = UINT64_MAX)
-      : program_(std::move(program)), device_(device), max_plans_(max_plans), max_bytes_(max_bytes) {}
+  Executable(std::shared_ptr<const Program> program, Device device, int max_plans = 64, uint64_t max_bytes = UINT64_MAX,
+             PlanOptions options = {})
+      : program_(std::move(program)),
+        device_(device),
+        max_plans_(max_plans),
+        max_bytes_(max_bytes),
+        options_(options) {}
   // Inputs are brought to the device where they are elsewhere. Any thread; runs that write to states need the caller's lock.
   Result<Outcome> run(std::span<const Tensor> inputs);
   // Makes the plan for these shapes, if there is none.
@@ -44,6 +49,7 @@ class Executable {
   Device device_;
   int max_plans_;
   uint64_t max_bytes_, idle_bytes_ = 0;
+  PlanOptions options_;
   Constants constants_;
   std::mutex lock_;
   std::list<Kept> idle_;  // most recently used first

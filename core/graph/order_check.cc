@@ -1,6 +1,7 @@
 #include "core/graph/order_check.h"
 
 #include <algorithm>
+#include <queue>
 
 namespace oarlock::graph {
 
@@ -77,6 +78,32 @@ int OrderCheck::closes_cycle(const std::vector<int>& nodes, const std::vector<in
 void OrderCheck::join(const std::vector<int>& nodes, int group) {
   groups_.resize(size_t(group) + 1);
   groups_[size_t(group)] = nodes;
+}
+
+std::vector<int> OrderCheck::order(const std::vector<int>& owner) const {
+  // A unit goes by its first node.
+  auto unit = [&](int node) { return owner[size_t(node)] < 0 ? node : groups_[size_t(owner[size_t(node)])].front(); };
+  std::vector<int> waits(after_.size(), 0), out;
+  auto each = [&](int first, auto see) {
+    if (owner[size_t(first)] < 0) return see(first);
+    for (int node : groups_[size_t(owner[size_t(first)])]) see(node);
+  };
+  for (size_t i = 0; i < after_.size(); ++i)
+    for (int to : after_[i])
+      if (unit(to) != unit(int(i))) ++waits[size_t(unit(to))];
+  std::priority_queue<int, std::vector<int>, std::greater<int>> ready;
+  for (size_t i = 0; i < after_.size(); ++i)
+    if (unit(int(i)) == int(i) && waits[i] == 0) ready.push(int(i));
+  while (!ready.empty()) {
+    int first = ready.top();
+    ready.pop();
+    out.push_back(owner[size_t(first)] < 0 ? first : -1 - owner[size_t(first)]);
+    each(first, [&](int node) {
+      for (int to : after_[size_t(node)])
+        if (unit(to) != first && --waits[size_t(unit(to))] == 0) ready.push(unit(to));
+    });
+  }
+  return out;
 }
 
 }  // namespace oarlock::graph

@@ -14,6 +14,8 @@ class OrderCheck {
   int closes_cycle(const std::vector<int>& nodes, const std::vector<int>& owner) const;
   // From now on they run as one; group: their number in owner, the next each time.
   void join(const std::vector<int>& nodes, int group);
+  // An order in which everything can run: nodes, and -1 - group where one runs as a whole. By place where there is a choice.
+  std::vector<int> order(const std::vector<int>& owner) const;
 
  private:
   std::vector<std::vector<int>> after_;  // by node: those that have to come later

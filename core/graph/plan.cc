@@ -6,6 +6,7 @@
 #include "core/dispatch/recorder.h"
 #include "core/dispatch/role.h"
 #include "core/dispatch/run.h"
+#include "core/graph/compiled_group.h"
 #include "core/profile/trace.h"
 
 namespace oarlock::graph {
@@ -32,6 +33,7 @@ Plan::Plan(DeviceState& device) : device_(device) {}
 Plan::~Plan() {
   steps_.clear();
   entries_.clear();
+  groups_.clear();
   spots_.clear();
   for (Home& h : homes_)
     if (h.storage) release(h.storage);
@@ -131,8 +133,8 @@ Status Plan::bind(std::span<const Tensor> inputs) {
   used_by_ = stream;
   std::lock_guard hold(stream->lock);
   for (Step& s : steps_)
-    if (s.entry && s.entry->kind == dispatch::Kind::kernel && s.entry->device == &device_)
-      s.frame.stream = stream_for(*stream, s.entry->kernel.pack);
+    if (s.pack && s.pack->device == &device_) s.frame.stream = stream_for(*stream, s.pack);
+  for (auto& g : groups_) g->will_run_on(*stream);
   return {};
 }
 
@@ -154,13 +156,18 @@ Status Plan::failed(size_t index, oar_status_t status) {
     pending_ = Status();
     return {why.code(), std::string(why.text()) + at};
   }
-  if (status != OAR_REFUSED) {
-    if (status == OAR_DEVICE_LOST) device_.lost = true;
-    Status why = plugin_failure(*s.entry->kernel.pack->plugin, status, info.op + " on " + s.entry->device->name);
-    return {why.code(), std::string(why.text()) + ": " + info.shapes + at};
-  }
+  if (status == OAR_REFUSED && s.entry) return stand_in(s);
+  if (status == OAR_DEVICE_LOST) device_.lost = true;
+  Status why =
+      plugin_failure(*s.pack->plugin, status < 0 ? status : OAR_INTERNAL, info.op + " on " + s.pack->device->name);
+  return {why.code(), std::string(why.text()) + ": " + info.shapes + at};
+}
+
+Status Plan::stand_in(Step& s) {
+  auto at_spot = [&](int i) { return i < 0 ? nullptr : spots_[size_t(i)].tensor.impl(); };
   std::vector<TensorImpl*> in;
-  for (int i : s.in) in.push_back(i < 0 ? nullptr : spots_[size_t(i)].tensor.impl());
+  size_t own = s.in.size() - s.n_extra;
+  for (size_t i = 0; i < own; ++i) in.push_back(at_spot(s.in[i]));
   op::Attrs attrs = s.entry->attrs.view();
   dispatch::Call call{.op = *s.entry->op,
                       .inputs = in.data(),
@@ -172,6 +179,20 @@ Status Plan::failed(size_t index, oar_status_t status) {
   for (size_t i = size_t(call.op.visible_outputs); i < s.out.size(); ++i) call.with_hidden |= s.out[i] >= 0;
   std::vector<Tensor> out;
   OAR_TRY(dispatch::run_call(call, out));
+  for (const Tail& t : s.tail) {
+    std::vector<Tensor> next;
+    std::vector<TensorImpl*> operands;
+    for (int i : t.inputs) operands.push_back(i < 0 ? out[0].impl() : at_spot(s.in[own + size_t(i)]));
+    op::Attrs a = t.attrs.view();
+    dispatch::Call then{.op = *t.op,
+                        .inputs = operands.data(),
+                        .n_inputs = int(operands.size()),
+                        .attrs = a.v,
+                        .n_attrs = a.n,
+                        .device = s.entry->device};
+    OAR_TRY(dispatch::run_call(then, next));
+    out = std::move(next);
+  }
   for (size_t i = 0; i < s.out.size() && i < out.size(); ++i)
     if (s.out[i] >= 0 && out[i].defined())
       OAR_TRY(copy_elements(*out[i].impl(), *spots_[size_t(s.out[i])].tensor.impl()));

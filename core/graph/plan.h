@@ -13,6 +13,8 @@
 
 namespace oarlock::graph {
 
+class CompiledGroup;
+
 // Constants as one device holds them: brought there once, shared by all plans. Any thread.
 class Constants {
  public:
@@ -26,17 +28,25 @@ class Constants {
   std::map<std::pair<ValueId, int>, Tensor> held_;
 };
 
+struct PlanOptions {
+  bool epilogues = true;  // elementwise calls go to the kernel before them, where it takes them
+  bool groups = true;     // graph plugins are asked for whole parts
+};
+
 // What a step of a plan is, for reports.
 struct StepInfo {
-  std::string op, route, plugin, where;  // "matmul", "kernel", "onednn", "net.py:12"
+  std::string op, route, plugin, where;  // "matmul", "matmul+add+relu", "kernel", "onednn", "net.py:12"
   std::string shapes;                    // "f32[8, 16] x f32[16, 4] -> f32[8, 4]"
   std::string reason;                    // why nothing better took it
+  std::string unfused;                   // what was not fused behind it, and why: "relu+erf: onednn: ..."
   uint64_t workspace_bytes = 0;
 };
 struct PlanInfo {
   std::vector<StepInfo> steps;
   uint64_t arena_bytes = 0, values_bytes = 0;  // the arena, and what its values would take side by side
   int values = 0, in_place = 0;                // values with memory of their own; outputs written over an input
+  int fused = 0;                               // calls that are no steps, since the kernel before them does them
+  std::vector<std::string> refusals;           // of graph plugins: to_text of each
 };
 
 // One run at a time.
@@ -44,7 +54,7 @@ class Plan {
  public:
   // All sizes of p are numbers (with_sizes), and it has no bodies. unsupported: a size is known only while it runs; then
   // interpret it.
-  static Result<std::unique_ptr<Plan>> make(Program p, Device device, Constants& constants);
+  static Result<std::unique_ptr<Plan>> make(Program p, Device device, Constants& constants, PlanOptions options = {});
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -58,6 +68,7 @@ class Plan {
   friend class MemoryPlan;
   struct Home;
   struct Spot;
+  struct Tail;
   struct Step;
   struct Other;
   explicit Plan(DeviceState& device);
@@ -67,6 +78,7 @@ class Plan {
   Status bind(std::span<const Tensor> inputs);
   void place(Home& home, const Tensor& t);
   Status failed(size_t step, oar_status_t status);
+  Status stand_in(Step& step);
   Result<Outcome> collect();
   static oar_status_t OAR_CALL go_other(void* state, const oar_frame_t* frame);
 
@@ -77,6 +89,7 @@ class Plan {
   std::vector<Step> steps_;
   std::vector<std::unique_ptr<Other>> others_;
   std::vector<std::shared_ptr<dispatch::Entry>> entries_;
+  std::vector<std::unique_ptr<CompiledGroup>> groups_;
   PlanInfo info_;
   Status pending_;  // of a step that is no kernel
   Block arena_[2];  // on the host, on the device

@@ -13,6 +13,7 @@ struct Plan::Home {
   int first = -1, last = -1;       // steps that touch it
   int origin = -1;                 // the spot that covers it
   int merged = -1;                 // into another home, by writing in place
+  bool constant = false;           // of a constant: its elements are there for as long as the plan
   Storage* storage = nullptr;      // its spots'; borrows whatever is here at the time
   bool placed = false;             // the storage says where
   Tensor elements{};               // of a bound one: who is here at the time
@@ -24,16 +25,25 @@ struct Plan::Spot {
   uint64_t byte_offset;
   Tensor tensor;  // its storage is the home's
 };
+// An elementwise call on the running value.
+struct Plan::Tail {
+  const op::Op* op;
+  op::OwnedAttrs attrs;
+  std::vector<int> inputs;  // places among the step's extra operands; -1: the running value
+};
 struct Plan::Step {
   oar_status_t(OAR_CALL* go)(void* state, const oar_frame_t* frame) = nullptr;
   void* state = nullptr;
   oar_frame_t frame{};
   // What a run without failure does not look at.
   dispatch::Entry* entry = nullptr;
+  Pack* pack = nullptr;  // of a kernel or a group: whose stream it takes
   std::vector<const oar_view_t*> inputs{}, outputs{};
   std::vector<int> in{}, out{};  // spots; -1: absent
   int workspace = -1;            // home
   std::string where{};
+  std::vector<Tail> tail{};  // what the kernel does behind its op
+  size_t n_extra = 0;        // the last of in, which the tail reads
 };
 // A step that is no kernel: a copy, a reference.
 struct Plan::Other {

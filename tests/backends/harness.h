@@ -136,6 +136,7 @@ inline oar_attr_t attr_none(uint32_t type) { return {type, 0, 0, {}}; }
 struct Step {
   std::string op;
   std::vector<int> inputs;  // index among the call's inputs; -1: the running value
+  std::vector<oar_attr_t> attrs = {};
 };
 struct Invocation {
   std::string op;
@@ -280,6 +281,8 @@ class Plugin {
       steps[s].op = kit::str(what.epilogue[s].op);
       steps[s].n_inputs = static_cast<uint32_t>(step_inputs[s].size());
       steps[s].n_outputs = 1;
+      steps[s].n_attrs = static_cast<uint32_t>(what.epilogue[s].attrs.size());
+      steps[s].attrs = what.epilogue[s].attrs.data();
       steps[s].inputs = step_inputs[s].data();
       steps[s].outputs = call.outputs;
       step_pointers.push_back(&steps[s]);

@@ -1,5 +1,9 @@
 // Convolutions and batch normalisation of the oneDNN plugin: layouts in and out, constants, groups, refusals. Values
 // against plain loops in double.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "harness.h"
 
 namespace oarlock::test {
@@ -92,6 +96,128 @@ const Conv kCases[] = {
     {{1, 256, 2, 3}, {256, 256, 3, 3}, 1, 1},  // images too narrow for channels last
     {{1, 256, 3, 5}, {256, 256, 3, 3}, 2, 1},
 };
+
+struct Act {
+  std::string op;
+  double (*f)(double);
+  std::vector<oar_attr_t> attrs = {};
+};
+const std::vector<Act>& acts() {
+  static const std::vector<Act> all = {
+      {"relu", [](double x) { return x > 0 || std::isnan(x) ? x : 0; }},
+      {"leaky_relu", [](double x) { return x > 0 ? x : 0.125 * x; }, {attr_float(0.125)}},
+      {"gelu", [](double x) { return x * std::erfc(-x / std::sqrt(2.0)) / 2; }},
+      {"silu", [](double x) { return x / (1 + std::exp(-x)); }},
+      {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
+      {"tanh", [](double x) { return std::tanh(x); }},
+      {"sqrt", [](double x) { return std::sqrt(x); }},
+      {"abs", [](double x) { return std::fabs(x); }},
+      {"square", [](double x) { return x * x; }},
+      {"hard_swish", [](double x) { return std::isnan(x) ? x : x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }}};
+  return all;
+}
+
+// A step of each kind on values that convolving with ones leaves as they are.
+TEST(OnednnConv, FusedStepsKeepSpecialValues) {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  const std::vector<double> special = {nan, inf, -inf, 0,    -0.0,  1e-20, -1e-20, 3,
+                                       -3,  80,  -80,  1000, -1000, 0.5,   -0.5,   7};
+  for (uint32_t dtype : {OAR_DTYPE_F32, OAR_DTYPE_BF16})
+    for (const Act& act : acts()) {
+      const Conv c = {{1, 16, 8, 8}, {16, 1, 1, 1}, 1, 0, 1, 16};
+      Array x = Array(dtype, c.x).random(1, -4, 4), w = Array(dtype, c.w).fill([](int64_t) { return 1.0; });
+      for (size_t i = 0; i < special.size(); ++i) x.set(static_cast<int64_t>(17 * i), special[i]);
+      Dims keep[3];
+      Array out(dtype, c.out());
+      const Outcome o = plugin().call({.op = "conv",
+                                       .inputs = {x, w},
+                                       .out = out,
+                                       .attrs = attributes(c, nullptr, keep),
+                                       .epilogue = {{act.op, {-1}, act.attrs}},
+                                       .constants = {1}});
+      ASSERT_EQ(o.status, OAR_OK) << act.op << ": " << o.text;
+      const Array laid = out.restrided(o.strides[0]);
+      const double step = dtype == OAR_DTYPE_F32 ? 1e-6 : 0x1p-8;
+      for (int64_t i = 0; i < x.count(); ++i) {
+        const double want = act.f(x.get(i)), got = laid.get(i);
+        if (std::isnan(want)) EXPECT_TRUE(std::isnan(got)) << act.op << "(" << x.get(i) << ") is " << got;
+        else if (std::isinf(want)) EXPECT_EQ(got, want) << act.op << "(" << x.get(i) << ")";
+        else EXPECT_NEAR(got, want, step * std::max(1.0, std::fabs(want))) << act.op << "(" << x.get(i) << ")";
+      }
+    }
+}
+
+// An image, one a channel and one number behind a convolution, with a bias of its own and without.
+TEST(OnednnConv, FusesWhatFollows) {
+  for (uint32_t dtype : {OAR_DTYPE_F32, OAR_DTYPE_BF16})
+    for (const Conv& c : kCases)
+      for (bool with_bias : {false, true}) {
+        const bool constant = with_bias != (dtype == OAR_DTYPE_BF16);
+        const Array x = last(Array(dtype, c.x).random(1)), w = Array(dtype, c.w).random(2),
+                    b = Array(dtype, {c.w[0]}).random(3);
+        const Dims shape = c.out();
+        Dims channel(shape.size() - 1, 1);
+        channel[0] = shape[1];
+        const Array more = last(Array(dtype, shape).random(4)), factor = Array(dtype, channel).random(5),
+                    shift = Array(dtype, channel).random(6), two = Array(dtype, {}).fill([](int64_t) { return 2.0; });
+        std::vector<Array> inputs = {x, w};
+        if (with_bias) inputs.push_back(b);
+        const int at = static_cast<int>(inputs.size());
+        inputs.insert(inputs.end(), {shift, more, factor, two});
+        Dims keep[3];
+        Array out(dtype, shape);
+        const Outcome o = plugin().call({.op = "conv",
+                                         .inputs = inputs,
+                                         .out = out,
+                                         .attrs = attributes(c, nullptr, keep),
+                                         .epilogue = {{"add", {at, -1}},
+                                                      {"relu", {-1}},
+                                                      {"multiply", {-1, at + 2}},
+                                                      {"add", {-1, at + 1}},
+                                                      {"divide", {-1, at + 3}}},
+                                         .constants = constant ? std::set<int>{1} : std::set<int>{}});
+        if (o.status == OAR_REFUSED && c.w.back() == 1) continue;  // a product, which fuses nothing
+        ASSERT_EQ(o.status, OAR_OK) << o.text;
+        std::vector<double> want(static_cast<size_t>(out.count()), 0.0);
+        each_product(c,
+                     [&](int64_t i, int64_t k, int64_t to) { want[static_cast<size_t>(to)] += x.get(i) * w.get(k); });
+        const int64_t pixels = out.count() / shape[0] / shape[1];
+        for (int64_t i = 0; i < out.count(); ++i) {
+          const int64_t k = i / pixels % shape[1];
+          double v = want[static_cast<size_t>(i)] + (with_bias ? b.get(k) : 0) + shift.get(k);
+          want[static_cast<size_t>(i)] = (std::max(v, 0.0) * factor.get(k) + more.get(i)) / 2;
+        }
+        expect_near(out.restrided(o.strides[0]), want, 8);
+      }
+}
+
+TEST(OnednnConv, RefusesEpiloguesWithReasons) {
+  const Conv c = {{2, 16, 10, 10}, {32, 16, 3, 3}, 1, 1};
+  const Array x = Array(OAR_DTYPE_F32, c.x).random(1), w = Array(OAR_DTYPE_F32, c.w).random(2);
+  const Array rows = Array(OAR_DTYPE_F32, c.out()).random(3), line = Array(OAR_DTYPE_F32, {10}).random(4);
+  Dims keep[3];
+  auto refused = [&](const Array& more, const Step& step) {
+    const Outcome o = plugin().call({.op = "conv",
+                                     .inputs = {x, w, more},
+                                     .out = Array(OAR_DTYPE_F32, c.out()),
+                                     .attrs = attributes(c, nullptr, keep),
+                                     .epilogue = {step}});
+    EXPECT_EQ(o.status, OAR_REFUSED) << step.op;
+    EXPECT_EQ(o.reason, OAR_REASON_EPILOGUE) << step.op;
+    return o.text;
+  };
+  EXPECT_EQ(refused(rows, {"add", {-1, 2}}), "the image must lie channels last");
+  EXPECT_NE(refused(line, {"add", {-1, 2}}).find("one a channel"), std::string::npos);
+  refused(rows, {"maximum", {-1, 2}});
+  refused(rows, {"subtract", {2, -1}});
+  refused(rows, {"add", {-1, 1}});
+  const Outcome o = plugin().call({.op = "conv",
+                                   .inputs = {x, w},
+                                   .out = Array(OAR_DTYPE_F32, c.out()),
+                                   .attrs = attributes(c, nullptr, keep),
+                                   .epilogue = {{"clip", {-1}}}});
+  EXPECT_EQ(o.text, "oneDNN has no step like clip");
+}
 
 TEST(OnednnConv, ForwardAndBothGradientsInAnyLayout) {
   for (const Conv& c : kCases)

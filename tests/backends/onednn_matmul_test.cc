@@ -133,12 +133,36 @@ TEST(OnednnMatmul, FusedStepsKeepNaNAndRefuseWhatLosesIt) {
     }
   const Array a = Array(kF32, {64, 64}).random(1);
   for (const std::vector<Step>& steps :
-       {std::vector<Step>{{"exp", {-1}}}, {{"log", {-1}}}, {{"relu", {-1}}, {"tanh", {-1}}}}) {
+       {std::vector<Step>{{"exp", {-1}}}, {{"log", {-1}}}, {{"clip", {-1}}}, {{"tanh", {-1}}, {"erf", {-1}}}}) {
     const Outcome outcome =
         plugin().call({.op = "matmul", .inputs = {a, a}, .out = Array(kF32, {64, 64}), .epilogue = steps});
     EXPECT_EQ(outcome.status, OAR_REFUSED);
     EXPECT_EQ(outcome.reason, OAR_REASON_EPILOGUE);
   }
+}
+
+TEST(OnednnMatmul, FusesATensorOfItsOwnShape) {
+  for (uint32_t dtype : {OAR_DTYPE_F32, OAR_DTYPE_BF16})
+    for (const Dims& lead : {Dims{}, Dims{3}, Dims{2, 3}}) {
+      Dims a_shape = lead, b_shape = lead, out_shape = lead;
+      a_shape.insert(a_shape.end(), {24, 64});
+      b_shape.insert(b_shape.end(), {64, 48});
+      out_shape.insert(out_shape.end(), {24, 48});
+      const Array a = Array(dtype, a_shape).random(1), b = Array(dtype, b_shape).random(2, -0.2, 0.2);
+      const Array more = Array(dtype, out_shape).random(3),
+                  half = Array(dtype, {1, 1}).fill([](int64_t) { return 0.5; });
+      Array out(dtype, out_shape);
+      const Outcome outcome = plugin().call({.op = "matmul",
+                                             .inputs = {a, b, half, more},
+                                             .out = out,
+                                             .epilogue = {{"multiply", {-1, 2}}, {"subtract", {-1, 3}}}});
+      ASSERT_EQ(outcome.status, OAR_OK) << outcome.text;
+      for (int64_t i = 0; i < out.count(); ++i) {
+        const Dot d = dot(a, b, out.shape(), i);
+        ASSERT_NEAR(out.get(i), d.value * 0.5 - more.get(i), epsilon_of(dtype) * 2 * (d.absolute + 3))
+            << "element " << i;
+      }
+    }
 }
 
 TEST(OnednnMatmul, RefusesWithReasons) {
@@ -172,6 +196,15 @@ TEST(OnednnMatmul, RefusesWithReasons) {
   EXPECT_EQ(o.reason, OAR_REASON_EPILOGUE);
   o = call({.op = "matmul", .inputs = {a, a}, .out = out, .epilogue = {{"add", {-1, -1}}}});
   EXPECT_EQ(o.reason, OAR_REASON_EPILOGUE);
+  o = call({.op = "matmul", .inputs = {a, a}, .out = out, .epilogue = {{"add", {-1, 1}}}, .constants = {1}});
+  EXPECT_EQ(o.reason, OAR_REASON_EPILOGUE);  // the weights may be packed away
+  const Array whole = Array(OAR_DTYPE_I32, {64});
+  o = call({.op = "matmul", .inputs = {a, a, whole}, .out = out, .epilogue = {{"add", {-1, 2}}}});
+  EXPECT_NE(o.status, OAR_OK);
+  const Array column = Array(kF32, {64, 1}).random(3);
+  o = call({.op = "matmul", .inputs = {a, a, column}, .out = out, .epilogue = {{"add", {-1, 2}}}});
+  EXPECT_EQ(o.reason, OAR_REASON_EPILOGUE);
+  EXPECT_EQ(o.operand, 2);
 
   const Array half = Array(OAR_DTYPE_F16, {64, 64}).random(1);
   o = call({.op = "matmul", .inputs = {half, half}, .out = Array(OAR_DTYPE_F16, {64, 64})});

@@ -157,8 +157,7 @@ oar_status_t OAR_CALL npu_compile(oar_pack_t* pack, const oar_graph_t* graph, co
 
 /* ---------------------------------------------------------------- Launch */
 static char* view_of(const npu_program_t* p, const oar_view_t* view, const npu_tensor_t* t) {
-  if (view == NULL || view->dtype != t->dtype || (uint32_t)view->n_dims != t->n_dims ||
-      !oar_kit_view_contiguous(view))
+  if (view == NULL || view->dtype != t->dtype || (uint32_t)view->n_dims != t->n_dims || !oar_kit_view_contiguous(view))
     return NULL;
   if (t->n_dims > 0 && memcmp(view->shape, t->shape, t->n_dims * sizeof(int64_t)) != 0) return NULL;
   return npu_locate(p->device, view->data, view->byte_offset, npu_bytes(t));

@@ -173,6 +173,12 @@ typedef struct sim_view {
 struct sim_op;
 
 /* A call's attributes, parsed. */
+enum { SIM_MAX_STEPS = 6 };
+typedef struct sim_step {
+  const struct sim_op* op;
+  int32_t inputs[3]; /* places among what the epilogue reads; -1: the output so far */
+} sim_step_t;
+
 typedef struct sim_plan {
   const struct sim_op* op;
   oar_pack_t* pack;
@@ -184,11 +190,14 @@ typedef struct sim_plan {
   int64_t shape[SIM_MAX_DIMS]; /* full, random_uniform; arange: its length */
   int64_t before[SIM_MAX_DIMS], after[SIM_MAX_DIMS], between[SIM_MAX_DIMS];
   int64_t seed[2];
+  uint32_t n_own, n_steps; /* the op's own inputs; of the epilogue */
+  sim_step_t steps[SIM_MAX_STEPS];
 } sim_plan_t;
 
 typedef struct sim_job {
   sim_plan_t plan;
-  uint32_t n_inputs; /* the output is views[n_inputs] */
+  uint32_t n_inputs; /* the output is views[n_inputs], what the epilogue reads comes after it */
+  uint32_t n_views;
   sim_view_t views[];
 } sim_job_t;
 
@@ -241,6 +250,12 @@ bool sim_fits_gather(const sim_plan_t*, uint32_t, const sim_view_t*, sim_why_t*)
 bool sim_fits_scatter_add(const sim_plan_t*, uint32_t, const sim_view_t*, sim_why_t*);
 bool sim_fits_concat(const sim_plan_t*, uint32_t, const sim_view_t*, sim_why_t*);
 bool sim_fits_pad(const sim_plan_t*, uint32_t, const sim_view_t*, sim_why_t*);
+
+/* sim_epilogue.c. views: the op's inputs, its output, then what the epilogue reads. */
+bool sim_epilogue_parse(sim_plan_t* plan, const oar_call_t* call, const sim_view_t* views, sim_why_t* why);
+bool sim_epilogue_fits(const sim_plan_t* plan, uint32_t n_views, const sim_view_t* views, sim_why_t* why);
+oar_status_t sim_epilogue_run(const sim_job_t* job, char* text);
+const oar_kernel_decl_t* sim_decl(oar_str_t op); /* sim_pack.c; NULL: none */
 
 oar_status_t sim_run_unary(const sim_job_t*, char*);
 oar_status_t sim_run_binary(const sim_job_t*, char*);

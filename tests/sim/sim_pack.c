@@ -70,26 +70,29 @@ static bool operands_are(const sim_op_t* op, uint32_t n_inputs, uint32_t n_outpu
                     n_outputs);
 }
 
-static bool check_call(const sim_op_t* op, const oar_call_t* call, const sim_plan_t* plan, sim_why_t* why) {
-  uint32_t n = call->n_inputs;
+static bool check_call(const sim_op_t* op, const oar_call_t* call, sim_plan_t* plan, sim_why_t* why) {
+  uint32_t all = call->n_inputs, n = call->n_epilogue > 0 ? op->min_inputs : all;
+  if (call->n_epilogue > 0 && (op->min_inputs != op->max_inputs || all < n))
+    return sim_refuse(why, OAR_REASON_EPILOGUE, -1, "sim fuses nothing behind %s", op->name);
   if (!operands_are(op, n, call->n_outputs, why)) return false;
-  if (call->n_epilogue > 0) return sim_refuse(why, OAR_REASON_EPILOGUE, -1, "sim takes no epilogue");
-  sim_view_t* views = calloc(n + 1, sizeof(*views));
+  plan->n_own = n;
+  sim_view_t* views = calloc(all + 1, sizeof(*views));
   if (views == NULL) return sim_refuse(why, OAR_REASON_MEMORY, -1, "sim: no host memory");
   bool good = true;
-  for (uint32_t i = 0; good && i <= n; ++i) {
+  for (uint32_t i = 0; good && i <= all; ++i) {
     const oar_value_t* value = oar_kit_operand(call, i);
+    uint32_t to = i < n ? i : i < all ? i + 1 : n;
     bool any_strides = op->run == sim_run_copy && i < n && value != NULL && value->layout == OAR_LAYOUT_STRIDED;
     if (value == NULL) {
       good = sim_refuse(why, OAR_REASON_OTHER, (int32_t)i, "%s: an operand is missing", op->name);
     } else if (!any_strides && !oar_kit_value_contiguous(value)) {
       good = sim_refuse(why, OAR_REASON_LAYOUT, (int32_t)i, "%s %u of %s is not contiguous, and sim reads nothing else",
-                        i < n ? "input" : "output", i < n ? i : 0, op->name);
+                        i < all ? "input" : "output", i < all ? i : 0, op->name);
     } else {
-      good = shape_copy(&views[i], value->dtype, value->n_dims, value->shape, NULL, (int32_t)i, why);
+      good = shape_copy(&views[to], value->dtype, value->n_dims, value->shape, NULL, (int32_t)i, why);
     }
   }
-  good = good && op->fits(plan, n, views, why);
+  good = good && sim_epilogue_parse(plan, call, views, why) && op->fits(plan, n, views, why);
   free(views);
   return good;
 }
@@ -106,6 +109,10 @@ static oar_status_t OAR_CALL kernel_check(oar_pack_t* pack, const oar_kernel_dec
   const sim_op_t* op = decl->user;
   sim_plan_t plan;
   sim_why_t why;
+  if (decl->prepare == NULL && call->n_epilogue > 0) {
+    sim_refuse(&why, OAR_REASON_EPILOGUE, -1, "sim fuses nothing behind %s", op->name);
+    return refuse(pack, out_verdict, &why);
+  }
   if (!parse(op, pack, call, &plan, &why) || !check_call(op, call, &plan, &why)) return refuse(pack, out_verdict, &why);
   return OAR_OK;
 }
@@ -167,9 +174,9 @@ static bool overlap(const sim_view_t* a, const sim_view_t* b) {
 /* An output may take over an input's memory only whole, and only where the declaration says so. */
 static bool aliases_badly(const oar_kernel_decl_t* decl, const sim_job_t* job, sim_why_t* why) {
   const sim_view_t* out = &job->views[job->n_inputs];
-  for (uint32_t i = 0; i < job->n_inputs; ++i) {
+  for (uint32_t i = 0; i < job->n_views; ++i) {
     const sim_view_t* x = &job->views[i];
-    if (!overlap(x, out)) continue;
+    if (x == out || !overlap(x, out)) continue;
     if (decl->inplace != NULL && decl->inplace[0] == (int8_t)i && x->place.offset == out->place.offset &&
         x->n_dims == out->n_dims && x->dtype == out->dtype && x->count == out->count)
       continue;
@@ -183,22 +190,25 @@ static oar_status_t enqueue(const oar_kernel_decl_t* decl, const sim_plan_t* pla
   oar_device_t* device = plan->pack->device;
   const oar_host_t* host = plan->pack->host;
   const sim_op_t* op = plan->op;
-  uint32_t n = frame->n_inputs;
+  uint32_t all = frame->n_inputs, n = plan->n_steps > 0 ? plan->n_own : all;
   sim_why_t why;
   if (frame->stream == NULL)
     return oar_kit_error(host, OAR_INVALID_ARGUMENT, 0, "%s: launched without a stream", op->name);
-  if (!operands_are(op, n, frame->n_outputs, &why)) return oar_kit_error(host, OAR_INVALID_ARGUMENT, 0, "%s", why.text);
-  sim_job_t* job = calloc(1, sizeof(*job) + (n + 1) * sizeof(job->views[0]));
+  if (all < n || !operands_are(op, n, frame->n_outputs, &why))
+    return oar_kit_error(host, OAR_INVALID_ARGUMENT, 0, "%s", why.text);
+  sim_job_t* job = calloc(1, sizeof(*job) + (all + 1) * sizeof(job->views[0]));
   if (job == NULL) return oar_kit_error(host, OAR_OUT_OF_MEMORY, 0, "sim: no host memory for a launch");
   job->plan = *plan;
   job->n_inputs = n;
+  job->n_views = all + 1;
 
   bool good = true;
   pthread_mutex_lock(&device->lock);
   uint64_t count = ++device->n_launches;
   sim_fault_t fault = device->fault;
-  for (uint32_t i = 0; good && i <= n; ++i) {
-    const oar_view_t* view = i < n ? frame->inputs[i] : frame->outputs[0];
+  for (uint32_t i = 0; good && i <= all; ++i) {
+    const oar_view_t* view = i < all ? frame->inputs[i] : frame->outputs[0];
+    uint32_t to = i < n ? i : i < all ? i + 1 : n;
     if (i < n && (decl->host_inputs >> i & 1) != 0) {
       /* Read now: the host may change it as soon as this returns. */
       good = view != NULL && view->data != NULL && oar_kit_view_contiguous(view) && view->dtype == OAR_DTYPE_I64 &&
@@ -208,11 +218,12 @@ static oar_status_t enqueue(const oar_kernel_decl_t* decl, const sim_plan_t* pla
       good = good && shape_copy(&job->views[i], view->dtype, (uint32_t)view->n_dims, view->shape, view->strides,
                                 (int32_t)i, &why);
     } else {
-      good = view_copy(device, view, op->run == sim_run_copy && i < n, (int32_t)i, &job->views[i], &why);
+      good = view_copy(device, view, op->run == sim_run_copy && i < n, (int32_t)i, &job->views[to], &why);
     }
   }
   pthread_mutex_unlock(&device->lock);
-  good = good && op->fits(plan, n, job->views, &why) && !aliases_badly(decl, job, &why);
+  good = good && op->fits(plan, n, job->views, &why) && sim_epilogue_fits(plan, all + 1, job->views, &why) &&
+         !aliases_badly(decl, job, &why);
   if (!good) {
     free(job);
     return oar_kit_error(host, OAR_INVALID_ARGUMENT, 0, "%s: operand %d: %s", op->name, why.operand, why.text);
@@ -330,6 +341,12 @@ static const oar_kernel_decl_t* const decls[] = {
     &decl_where, &decl_cast,     &decl_full,     &decl_arange, &decl_random_uniform, &decl_copy,
     &decl_sum,   &decl_max,      &decl_matmul,   &decl_gather, &decl_scatter_add,    &decl_concat,
     &decl_pad};
+
+const oar_kernel_decl_t* sim_decl(oar_str_t op) {
+  for (size_t i = 0; i < sizeof(decls) / sizeof(decls[0]); ++i)
+    if (decls[i]->op.size == op.size && memcmp(decls[i]->op.data, op.data, op.size) == 0) return decls[i];
+  return NULL;
+}
 
 static oar_status_t OAR_CALL kernel_declarations(oar_pack_t* pack, uint32_t* out_n,
                                                  const oar_kernel_decl_t* const** out_decls) {

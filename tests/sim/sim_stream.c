@@ -90,7 +90,7 @@ static void run_work(oar_stream_t* stream, const sim_task_t* task) {
   if (device->lost || stream->failure.status != OAR_OK) return;
   if (task->kind == SIM_KERNEL) {
     const sim_job_t* job = task->payload;
-    for (uint32_t i = 0; i <= job->n_inputs; ++i) alive = alive && sim_alive(device, &job->views[i].place);
+    for (uint32_t i = 0; i < job->n_views; ++i) alive = alive && sim_alive(device, &job->views[i].place);
   } else {
     alive = task->kind == SIM_COPY ? sim_copy_alive(device, task->payload) : sim_fill_alive(device, task->payload);
   }
@@ -103,6 +103,7 @@ static void run_work(oar_stream_t* stream, const sim_task_t* task) {
   if (task->kind == SIM_KERNEL) {
     const sim_job_t* job = task->payload;
     status = job->plan.op->run(job, text);
+    if (status == OAR_OK && job->plan.n_steps > 0) status = sim_epilogue_run(job, text);
   } else {
     status = task->kind == SIM_COPY ? sim_copy_run(task->payload) : sim_fill_run(task->payload);
   }

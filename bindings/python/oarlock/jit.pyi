@@ -1,8 +1,10 @@
+from os import PathLike
 from typing import Any, Callable, Generic, Sequence, TypeVar, overload
 
 from typing_extensions import ParamSpec
 
 from ._core import DType, Tensor
+from .inference import ExportedProgram as ExportedProgram
 from .nn import Layer
 
 P = ParamSpec("P")
@@ -50,3 +52,8 @@ def cond(pred: Tensor, true_fn: Callable[[], R], false_fn: Callable[[], R]) -> R
 def while_loop(cond_fn: Callable[..., Tensor], body_fn: Callable[..., Any], loop_vars: Sequence[Any]) -> list[Any]: ...
 def scan(f: Callable[[C, X], tuple[C, Y]], init: C, xs: X = ..., *, length: int | None = None,
          reverse: bool = False) -> tuple[C, Y]: ...
+def export(function: Callable[..., Any], input_spec: Sequence[InputSpec] | None = None, *, name: str | None = None,
+           output_names: Sequence[str] | None = None) -> ExportedProgram: ...
+def save(function: Callable[..., Any] | ExportedProgram, path: str | PathLike[str], input_spec: Sequence[InputSpec] | None = None, *,
+         name: str | None = None, output_names: Sequence[str] | None = None) -> None: ...
+def load(path: str | PathLike[str], weights_path: str | PathLike[str] | None = None) -> ExportedProgram: ...

@@ -23,7 +23,7 @@ std::vector<jit::InputSpec> specs_from(nb::handle list) {
   return out;
 }
 
-// The library calls `function` with a list of tensors; `states` gives (name, tensor) pairs.
+// `states` gives (name, tensor) pairs.
 struct Captured {
   std::unique_ptr<jit::StaticFunction> function;
 };
@@ -91,6 +91,26 @@ void bind_jit(nb::module_& m) {
         for (const jit::ProgramInfo& p : programs) out.append(dict_of(p));
         return out;
       });
+  // output_names: a list, which the function may still fill while it is called.
+  m.def("export",
+        [](nb::object function, nb::handle specs, std::string name, nb::list output_names, nb::handle states) {
+          std::vector<jit::InputSpec> inputs = specs_from(specs);
+          jit::ExportOptions options{std::move(name), {}, named_tensors_from(states, "export")};
+          jit::Function f = [&, of = function_of(std::move(function))](std::span<const Tensor> x) {
+            std::vector<Tensor> out = of(x);
+            options.output_names = called([&] { return nb::cast<std::vector<std::string>>(output_names); });
+            return out;
+          };
+          nb::gil_scoped_release unlocked;
+          return jit::export_function(f, inputs, options);
+        });
+  m.def(
+      "load",
+      [](const std::string& path, const std::string& weights_path) {
+        nb::gil_scoped_release unlocked;
+        return jit::load(path, weights_path);
+      },
+      nb::arg("path"), nb::arg("weights_path") = "");
   m.def("cond", [](const Tensor& pred, nb::object true_fn, nb::object false_fn) {
     jit::Function yes = function_of(std::move(true_fn)), no = function_of(std::move(false_fn));
     nb::gil_scoped_release unlocked;
