@@ -4,8 +4,9 @@
 //   02_train_cnn [--device cpu] [--epochs 8] [--out FOLDER] [--steps N] [--check WEIGHTS] [--batches N]
 //                [--batch 64] [--seconds 10]
 //
-// --out FOLDER     keeps weights.safetensors, history.csv and, for pictures, images.npy, scores.npy, labels.npy; with
-//                  --steps the weights alone, with --check logits.npy, of the first 64 test images
+// --out FOLDER     keeps weights.safetensors, history.csv, the program that 07_predict runs (network.oarp and its weights)
+//                  and, for pictures, images.npy, scores.npy, labels.npy; with --steps the weights alone, with --check
+//                  logits.npy, of the first 64 test images
 // --check WEIGHTS  trains nothing: loads the weights and tests them; with --device all on every device there is, in a
 //                  table, as many test images as each manages in about --seconds
 // --steps N        trains N steps without shuffling or transforms, and prints each loss and a hash of the weights' bits:
@@ -285,7 +286,10 @@ void run(const Options& o) {
   if (!o.out.empty()) {
     model.save(o.out + "/weights.safetensors", /*training=*/false);
     keep_predictions(model, test, o.out);
-    std::printf("kept weights.safetensors, history.csv and some predictions in %s\n", o.out.c_str());
+    jit::save(jit::export_layer(*net, {{.shape = {"N", 1, 28, 28}, .name = "image"}},
+                                {.name = "fashion_mnist", .output_names = {"scores"}}),
+              o.out + "/network");
+    std::printf("kept weights.safetensors, history.csv, network.oarp and some predictions in %s\n", o.out.c_str());
   }
   if (got < 0.80) stop("the accuracy is below 0.80, so something is wrong.");
 }

@@ -25,6 +25,9 @@ void add_new_plugin(CLI::App& app, int& out_exit);
 void add_cts(CLI::App& app, int& out_exit);
 void add_advise(CLI::App& app, int& out_exit);
 void add_bisect(CLI::App& app, int& out_exit);
+void add_inspect(CLI::App& app, int& out_exit);
+void add_run(CLI::App& app, int& out_exit);
+void add_bench(CLI::App& app, int& out_exit);
 
 // What is known of a plugin, for doctor and probe. state: in the words of the command.
 Json plugin_json(const PluginInfo& plugin, const char* state);

@@ -22,6 +22,9 @@ int main(int argc, char** argv) {
   oarlock::cli::add_cts(app, exit);
   oarlock::cli::add_advise(app, exit);
   oarlock::cli::add_bisect(app, exit);
+  oarlock::cli::add_inspect(app, exit);
+  oarlock::cli::add_run(app, exit);
+  oarlock::cli::add_bench(app, exit);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -22,6 +22,7 @@ Result<std::unique_ptr<Plan>> Executable::take(std::span<const Shape> shapes) {
   }
   Result<Program> p = with_sizes(*program_, shapes);
   if (!p) return std::move(p.status());
+  OAR_TRY(verify(*p));  // what names left open is decided now
   return Plan::make(std::move(*p), device_, constants_, options_);
 }
 

@@ -57,6 +57,13 @@ Dim Symbols::intern(const Polynomial& p) {
   return d;
 }
 
+void Symbols::add(Polynomial& to, const Polynomial& p, bool negated) {
+  for (auto& [m, c] : p) {
+    int64_t& sum = to[m];
+    if ((sum = plus(sum, negated ? -c : c)) == 0) to.erase(m);
+  }
+}
+
 Symbols::Polynomial Symbols::multiply(const Polynomial& a, const Polynomial& b) {
   Polynomial out;
   for (auto& [m, x] : a)
@@ -113,6 +120,12 @@ bool Symbols::divide(Polynomial a, const Polynomial& b, Polynomial& out_quotient
   return true;
 }
 
+Dim Symbols::opaque_floor(Dim a, Dim b) {
+  auto [it, added] = by_division_.emplace(std::pair(a.n, b.n), 0);
+  if (added) it->second = atom({"", a, b});
+  return intern({{Monomial{{it->second, 1}}, 1}});
+}
+
 Dim Symbols::combine(Dim a, Dim b, char op) {
   Polynomial x = polynomial(a), y = polynomial(b);
   if (op == '*') return intern(multiply(x, y));
@@ -120,14 +133,9 @@ Dim Symbols::combine(Dim a, Dim b, char op) {
     if (y.empty()) return 0;
     Polynomial quotient;
     if (divide(x, y, quotient)) return intern(quotient);
-    auto [it, added] = by_division_.emplace(std::pair(a.n, b.n), 0);
-    if (added) it->second = atom({"", a, b});
-    return intern({{Monomial{{it->second, 1}}, 1}});
+    return opaque_floor(a, b);
   }
-  for (auto& [m, c] : y) {
-    int64_t& sum = x[m];
-    if ((sum = plus(sum, op == '-' ? -c : c)) == 0) x.erase(m);
-  }
+  add(x, y, op == '-');
   return intern(x);
 }
 

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <oarlock/base/shape.h>
+#include <oarlock/base/status.h>
 
 namespace oarlock::op {
 
@@ -26,12 +28,18 @@ class Symbols {
   // exactly as a polynomial is an opaque floor, equal only to the same division. By zero: 0.
   Dim combine(Dim a, Dim b, char op);
   std::string text(Dim d) const;  // "4*B + 1"
+  // Reads what text() writes; new names become sizes. The error says where it stops.
+  Result<Dim> parse(std::string_view text);
+  // The named sizes and opaque floors that these speak of, oldest first. Symbols that parse them in this order write every
+  // one of `sizes` as these do.
+  std::vector<Dim> atoms(std::span<const Dim> sizes) const;
   // Is it a number or one of ours? Never true of -1, which people write for "the rest", nor of kRest.
   bool has(Dim d) const { return d.n >= 0 || (d.n <= -2 && d.n >= -int64_t(expressions_.size())); }
   // Its value where size_of gives each named size; a negative result or a name without a value gives -1.
   int64_t evaluate(Dim d, const std::function<int64_t(std::string_view name)>& size_of) const;
 
  private:
+  friend class SizeParser;
   using Monomial = std::vector<std::pair<int, int>>;  // (atom, power), atoms ascending; {} is the constant term
   using Polynomial = std::map<Monomial, int64_t>;     // no zero coefficients
   struct Atom {
@@ -41,6 +49,9 @@ class Symbols {
   Polynomial polynomial(Dim d) const;
   Dim intern(const Polynomial& p);
   int atom(Atom a);
+  Dim opaque_floor(Dim a, Dim b);
+  void mark_atoms(Dim d, std::vector<bool>& seen) const;
+  static void add(Polynomial& to, const Polynomial& p, bool negated);
   static Polynomial multiply(const Polynomial& a, const Polynomial& b);
   static bool divide(Polynomial a, const Polynomial& b, Polynomial& out_quotient);
 

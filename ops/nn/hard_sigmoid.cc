@@ -26,9 +26,10 @@ namespace oarlock::op::hard_sigmoid_ {
 static void gradient(GradientCall& c) {
   const Tensor &x = c.in(0), &d = c.dout(0);
   double alpha = c.attrs.real(0), beta = c.attrs.real(1);
-  Tensor line = add(multiply(x, number(alpha, x)), number(beta, x)), zero = number(0, x);
-  Tensor slope = where(less(line, number(1, x)), number(alpha, x), zero);
-  c.set(0, multiply(d, where(less(zero, line), slope, zero)));
+  Tensor all = wide(x), zero = number(0, x);  // on which side of a kink x lies is not for bf16's rounding to say
+  Tensor line = add(multiply(all, number(alpha, all)), number(beta, all));
+  Tensor slope = where(less(line, number(1, all)), number(alpha, x), zero);
+  c.set(0, multiply(d, where(less(number(0, all), line), slope, zero)));
 }
 static void decompose(RuleCall& c) {
   const Tensor& x = c.in(0);

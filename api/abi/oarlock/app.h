@@ -128,6 +128,43 @@ OAR_EXPORT oar_status_t OAR_CALL oar_gradients(oar_tensor_t* const* outputs, oar
                                                oar_tensor_t* const* inputs, size_t n_inputs, uint32_t flags,
                                                oar_tensor_t** out_gradients);
 
+/* ---------------------------------------------------------------- Predictors */
+/* A saved program made ready to run. Handles are checked like those of tensors; oar_predictor_release ends one. Any number
+ * of threads may run one predictor at a time. */
+#ifndef OAR_PREDICTOR_DEFINED
+#define OAR_PREDICTOR_DEFINED
+typedef struct oar_predictor oar_predictor_t;
+#endif
+typedef struct oar_predictor_config {
+  uint32_t struct_size;
+  int32_t device;           /* where it runs */
+  oar_str_t weights_path;   /* a safetensors file; empty: the one beside the program */
+  const oar_str_t* passes_off; /* names of passes to leave out */
+  size_t n_passes_off;
+  uint64_t max_plan_bytes;  /* memory for intermediate values of the plans that are kept */
+  uint32_t max_plans;       /* plans, each for one list of input shapes, that are kept */
+  uint32_t reserved;
+} oar_predictor_config_t;
+#define OAR_PREDICTOR_CONFIG_INIT \
+  { sizeof(oar_predictor_config_t), 0, {NULL, 0}, NULL, 0, (uint64_t)256 << 20, 64, 0 }
+/* path: of NAME.oarp, as jit::save and oarlock.jit.save write it. config NULL: as OAR_PREDICTOR_CONFIG_INIT. */
+OAR_EXPORT oar_status_t OAR_CALL oar_predictor_create(oar_str_t path, const oar_predictor_config_t* config,
+                                                      oar_predictor_t** out_predictor);
+/* NULL is fine. A run that is under way ends as it would have. */
+OAR_EXPORT oar_status_t OAR_CALL oar_predictor_release(oar_predictor_t* predictor);
+OAR_EXPORT oar_status_t OAR_CALL oar_predictor_count(oar_predictor_t* predictor, size_t* out_inputs, size_t* out_outputs);
+/* The name of input or output i; see oar_device_name for buffer, capacity and out_size. */
+OAR_EXPORT oar_status_t OAR_CALL oar_predictor_input_name(oar_predictor_t* predictor, size_t i, char* buffer, size_t capacity,
+                                                          size_t* out_size);
+OAR_EXPORT oar_status_t OAR_CALL oar_predictor_output_name(oar_predictor_t* predictor, size_t i, char* buffer, size_t capacity,
+                                                           size_t* out_size);
+/* Makes the plan for these shapes: one rank per input, and their sizes one after another. */
+OAR_EXPORT oar_status_t OAR_CALL oar_predictor_warm_up(oar_predictor_t* predictor, const int32_t* ranks, size_t n_inputs,
+                                                       const int64_t* sizes);
+/* As many inputs and outputs as there are, in their order. Outputs are new handles, on the predictor's device. */
+OAR_EXPORT oar_status_t OAR_CALL oar_predictor_run(oar_predictor_t* predictor, oar_tensor_t* const* inputs, size_t n_inputs,
+                                                   oar_tensor_t** out_tensors, size_t n_outputs);
+
 /* ---------------------------------------------------------------- Placement */
 /* What ran where since the last reset: a row for every op, device, route and reason. Times are taken while the setting
  * "placement" is on, which waits for the device after every op. */

@@ -1,6 +1,6 @@
 // Running exported programs: one Predictor, any number of threads and shapes, bounded memory.
 //
-//   inference::Config config(jit::export_layer(net, {{.shape = {"N", 784}, .name = "image"}}));
+//   inference::Config config("net.oarp");  // or of what jit::export_layer gives
 //   config.set_device(Device("opencl")).warm_up({{8, 784}});
 //   inference::Predictor predictor = inference::create_predictor(config);
 //   std::vector<Tensor> out = predictor.run(inputs);
@@ -20,6 +20,9 @@ namespace oarlock::inference {
 class OAR_EXPORT Config {
  public:
   explicit Config(jit::ExportedProgram program) : program_(std::move(program)) {}
+  // Of saved files: see jit::load, which this calls.
+  explicit Config(const std::string& path, const std::string& weights_path = {})
+      : program_(jit::load(path, weights_path)) {}
   // Where it runs; the host at first. Inputs and outputs go and come from there by themselves.
   Config& set_device(Device device);
   // Plans, each for one list of input shapes, that are kept, and what their memory for intermediate values may come to;
@@ -100,6 +103,9 @@ class OAR_EXPORT Predictor {
   // Inputs in the order of their names; outputs likewise, on the predictor's device. Any thread, any number at a time.
   // Throws Error: another number of inputs, another dtype, shapes that the program does not take.
   std::vector<Tensor> run(std::span<const Tensor> inputs) const;
+
+  // Makes the plan for these shapes, one per input, if it isn't there. Any thread. Throws Error as run does.
+  void warm_up(std::span<const Shape> shapes) const;
 
   // With handles: one thread at a time per predictor; clone it for more. Throws Error for names that there are not.
   InputHandle get_input_handle(std::string_view name) const;

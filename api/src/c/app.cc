@@ -10,64 +10,11 @@
 #include <oarlock/base/profile.h>
 #include <oarlock/base/settings.h>
 
-#include "api/src/c/handle.h"
+#include "api/src/c/argument.h"
 #include "core/autograd/tape.h"
-#include "core/device/device.h"
 
 using namespace oarlock;
 using namespace oarlock::c;
-
-namespace {
-
-std::string_view view(oar_str_t s) { return s.data ? std::string_view(s.data, s.size) : std::string_view(); }
-
-Tensor tensor(oar_tensor_t* handle, const char* function) {
-  TensorImpl* t = handle ? find(handle) : nullptr;
-  if (!t)
-    throw Error(
-        Code::invalid_argument,
-        std::string(function) + (handle ? ": the tensor's handle is not alive; it was released, or never given out."
-                                        : ": the tensor is NULL."));
-  oarlock::detail::retain(t);
-  return Tensor::adopt(t);
-}
-void need(const void* p, const char* function, const char* name) {
-  if (!p) throw Error(Code::invalid_argument, std::string(function) + ": " + name + " is NULL.");
-}
-Device device(int32_t index, const char* function) {
-  if (index < 0 || index >= device_count())
-    throw Error(Code::invalid_argument, std::string(function) + ": there is no device " + std::to_string(index) +
-                                            "; there are " + device_list() + ".");
-  return Device(index);
-}
-Shape shape_of(int32_t rank, const int64_t* sizes, const char* function) {
-  if (rank < 0 || rank > kMaxRank)
-    throw Error(Code::invalid_argument, std::string(function) + ": rank " + std::to_string(rank) + " is not in 0.." +
-                                            std::to_string(kMaxRank) + ".");
-  if (rank) need(sizes, function, "shape");
-  Shape s;
-  for (int32_t i = 0; i < rank; ++i) {
-    if (sizes[i] < 0)
-      throw Error(Code::invalid_argument, std::string(function) + ": size " + std::to_string(sizes[i]) + " of axis " +
-                                              std::to_string(i) + " is negative; sizes are 0 or more.");
-    s.push(sizes[i]);
-  }
-  return s;
-}
-DType dtype_of(uint32_t number, const char* function) {
-  if (number == 0 || number >= 63 || info(DType(number)).bits == 0)
-    throw Error(Code::invalid_argument,
-                std::string(function) + ": dtype " + std::to_string(number) + " is none of OAR_DTYPE_.");
-  return DType(number);
-}
-std::vector<Tensor> tensors(oar_tensor_t* const* handles, size_t n, const char* function, const char* name) {
-  if (n) need(handles, function, name);
-  std::vector<Tensor> all;
-  for (size_t i = 0; i < n; ++i) all.push_back(handles[i] ? tensor(handles[i], function) : Tensor());
-  return all;
-}
-
-}  // namespace
 
 oar_status_t OAR_CALL oar_setting_set(oar_str_t name, oar_str_t value) {
   return guard([&]() -> oar_status_t {
@@ -93,14 +40,7 @@ oar_status_t OAR_CALL oar_device_find(oar_str_t name, int32_t* out_device) {
 }
 oar_status_t OAR_CALL oar_device_name(int32_t index, char* buffer, size_t capacity, size_t* out_size) {
   return guard([&] {
-    std::string name = device(index, "oar_device_name").name();
-    if (capacity) {
-      need(buffer, "oar_device_name", "buffer");
-      size_t n = std::min(capacity - 1, name.size());
-      std::memcpy(buffer, name.data(), n);
-      buffer[n] = 0;
-    }
-    if (out_size) *out_size = name.size();
+    write_text(device(index, "oar_device_name").name(), "oar_device_name", buffer, capacity, out_size);
     return OAR_OK;
   });
 }

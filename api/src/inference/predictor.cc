@@ -48,7 +48,7 @@ Predictor::Predictor(const Config& config) {
   auto p = std::make_shared<graph::Program>(config.program_.program());
   throw_if(graph::compile(*p, {.off = config.passes_off_}));
   shared_.reset(new Shared{config.program_, {std::move(p), config.device_, config.max_plans_, config.max_bytes_}});
-  for (const std::vector<Shape>& shapes : config.warm_up_) throw_if(shared_->executable.prepare(shapes));
+  for (const std::vector<Shape>& shapes : config.warm_up_) warm_up(shapes);
   *this = clone();
 }
 Predictor::Predictor(std::shared_ptr<Shared> shared) : shared_(std::move(shared)), slots_(new Slots) {
@@ -81,6 +81,8 @@ std::vector<Tensor> Predictor::run(std::span<const Tensor> inputs) const {
   throw_if(out.status());
   return std::move(out->results);
 }
+
+void Predictor::warm_up(std::span<const Shape> shapes) const { throw_if(shared_->executable.prepare(shapes)); }
 
 InputHandle Predictor::get_input_handle(std::string_view name) const {
   for (const auto& slot : slots_->inputs)

@@ -78,6 +78,11 @@ ExportedProgram export_function(const Function& function, const std::vector<Inpu
     in.push_back(std::move(one));
   }
   check_names(options.name + ": an input", names);
+  for (const InputSpec& spec : inputs)
+    for (const Size& size : spec.shape)
+      if (!size.name.empty() && (!fit(size.name) || size.name.find('.') != std::string::npos))
+        fail(options.name + ": a size is called '" + size.name +
+             "'. Names are letters, digits and _, and begin with a letter or _.");
   Device device = options.states.empty() ? current_device() : options.states[0].second.device();
   std::shared_ptr<graph::Program> p =
       graph::capture(function, in, symbols, options.states, device, options.name).forward;
@@ -97,6 +102,8 @@ ExportedProgram export_function(const Function& function, const std::vector<Inpu
   check_names(p->name + ": an output", p->result_names);
   for (graph::Value& v : p->values)
     if (v.kind == graph::Kind::state) v.data = v.data.detach().clone();
+  // Files without folders: what is saved says nothing of the machine it was made on.
+  graph::each_node(p->body, [](graph::Node& n) { n.where.erase(0, n.where.rfind('/') + 1); });
   ExportedProgram out;
   out.program_ = std::move(p);
   return out;

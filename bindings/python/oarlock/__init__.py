@@ -12,7 +12,7 @@ those of the Python Array API where it has one; torch's and paddle's habits are 
 
 from . import _core
 from ._core import *
-from . import autograd, callbacks, data, jit, metric, nn, ops, optim, vision
+from . import autograd, callbacks, data, inference, jit, metric, nn, ops, optim, vision
 from .autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
 from ._creation import (arange, empty_like, eye, linspace, manual_seed, normal, ones, ones_like, rand, randint, randn, seed,
                         set_seed, to_tensor, uniform, zeros, zeros_like)

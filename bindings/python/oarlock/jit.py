@@ -7,11 +7,13 @@ import weakref
 
 from . import _core
 from ._core import Tensor
+from ._core._inference import ExportedProgram
 from .nn import Layer
 
-__all__ = ["InputSpec", "StaticFunction", "capturing", "to_static", "trace"]
+__all__ = ["ExportedProgram", "InputSpec", "StaticFunction", "capturing", "export", "load", "save", "to_static", "trace"]
 
 capturing = _core._jit.capturing
+ExportedProgram.__module__ = __name__
 
 
 class _Size(int):
@@ -340,3 +342,71 @@ def trace(function, inputs, name=None):
     """
     captured = to_static(function, name=name)
     return captured(*inputs), captured
+
+
+# ---- programs of their own ------------------------------------------------------------------------------------------
+def export(function, input_spec=None, *, name=None, output_names=None):
+    """What a layer, captured function or plain function computes in inference, as an ExportedProgram.
+
+    The function is called once on stand-ins, without gradients and with its layers in evaluation mode; they are as before
+    afterwards. input_spec: an InputSpec per tensor argument; left out, that of to_static. The weights are copied. Results
+    may be tensors in tuples, lists and dicts; output_names: a name for each, else the keys of a dict, else out0, out1, ...
+
+    >>> program = oarlock.jit.export(oarlock.nn.Linear(4, 2), [oarlock.jit.InputSpec(["N", 4], name="x")])
+    >>> program.input_names, sorted(program.parameters())
+    (['x'], ['bias', 'weight'])
+    """
+    static = function
+    if isinstance(function, Layer):
+        layers, static = [function], getattr(function, "forward", None)
+        states = list(function.state_dict().items())
+        name = name or type(function).__name__
+    else:
+        if not isinstance(function, StaticFunction):
+            function = StaticFunction(function)
+        layers, states = _layers_of(function.function), function._states()
+        static, name = function, name or function._name
+    if input_spec is None:
+        input_spec = static._spec if isinstance(static, StaticFunction) else None
+    if input_spec is None:
+        raise ValueError(f"export: what {name} takes is not known. Give input_spec, an InputSpec per tensor argument.")
+
+    names = [] if output_names is None else list(output_names)
+
+    def run(tensors):
+        result, flat = function(*tensors), []
+        _flatten(result, flat)
+        if output_names is None and isinstance(result, dict) and len(flat) == len(result):
+            names.extend(map(str, result))
+        return flat
+
+    specs = [s._plain() for s in input_spec]
+    modes = [(layer, layer.training) for top in layers for layer in [top, *top.sublayers()]]
+    try:
+        for layer in layers:
+            layer.eval()
+        return _core._jit.export(run, specs, name, names, states)
+    finally:
+        for layer, mode in modes:
+            layer.train(mode)
+
+
+def save(function, path, input_spec=None, *, name=None, output_names=None):
+    """Writes path.oarp, the program, and path.safetensors, its weights: see export, whose arguments it takes.
+
+    function: or an ExportedProgram. The files hold no code; oarlock.jit.load, oarlock.inference, and C and C++ programs read
+    them. Each file is replaced as a whole, the weights first.
+    """
+    program = function
+    if not isinstance(program, ExportedProgram):
+        program = export(function, input_spec, name=name, output_names=output_names)
+    program.save(str(path))
+
+
+def load(path, weights_path=None):
+    """The ExportedProgram that save wrote; run it with oarlock.inference.
+
+    weights_path: another safetensors file with the same names, dtypes and shapes. Raises ValueError or OSError with the
+    file and the place for what is missing, damaged, or of another program.
+    """
+    return _core._jit.load(str(path), "" if weights_path is None else str(weights_path))

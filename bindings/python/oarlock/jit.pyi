@@ -1,8 +1,10 @@
+from os import PathLike
 from typing import Any, Callable, Generic, Sequence, TypeVar, overload
 
 from typing_extensions import ParamSpec
 
 from ._core import DType, Tensor
+from .inference import ExportedProgram as ExportedProgram
 from .nn import Layer
 
 P = ParamSpec("P")
@@ -42,3 +44,9 @@ def to_static(function: None = None, input_spec: Sequence[InputSpec] | None = No
               max_programs: int = 32, max_plans: int = 64) -> Callable[[Callable[P, R]], StaticFunction[P, R]]: ...
 
 def trace(function: Callable[..., R], inputs: Sequence[Tensor], name: str | None = None) -> tuple[R, StaticFunction[..., R]]: ...
+
+def export(function: Callable[..., Any], input_spec: Sequence[InputSpec] | None = None, *, name: str | None = None,
+           output_names: Sequence[str] | None = None) -> ExportedProgram: ...
+def save(function: Callable[..., Any] | ExportedProgram, path: str | PathLike[str], input_spec: Sequence[InputSpec] | None = None, *,
+         name: str | None = None, output_names: Sequence[str] | None = None) -> None: ...
+def load(path: str | PathLike[str], weights_path: str | PathLike[str] | None = None) -> ExportedProgram: ...

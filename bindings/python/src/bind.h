@@ -24,5 +24,6 @@ void bind_vision(nanobind::module_& m);
 void bind_metrics(nanobind::module_& m);
 void bind_callbacks(nanobind::module_& m);
 void bind_model(nanobind::module_& m);
+void bind_inference(nanobind::module_& m);
 void bind_jit(nanobind::module_& m);
 }  // namespace oarlock::python

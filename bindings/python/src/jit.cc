@@ -23,7 +23,21 @@ std::vector<jit::InputSpec> specs_from(nb::handle list) {
   return out;
 }
 
-// The library calls `function` with a list of tensors; `states` gives (name, tensor) pairs.
+// What the library calls is given a list of tensors and gives one.
+jit::Function function_of(nb::object function) {
+  auto f = std::make_shared<Callback>(std::move(function));
+  return [f](std::span<const Tensor> inputs) {
+    return called([&] {
+      nb::list given;
+      for (const Tensor& t : inputs) given.append(nb::cast(t));
+      std::vector<Tensor> out;
+      for (nb::handle h : f->get()(given)) out.push_back(nb::cast<Tensor>(h));
+      return out;
+    });
+  };
+}
+
+// `states` gives (name, tensor) pairs.
 struct Captured {
   std::unique_ptr<jit::StaticFunction> function;
 };
@@ -49,7 +63,6 @@ void bind_jit(nb::module_& m) {
       .def("__init__",
            [](Captured* self, nb::object function, std::string name, nb::object states, nb::handle specs, int programs,
               int plans) {
-             auto f = std::make_shared<Callback>(std::move(function));
              auto s = std::make_shared<Callback>(std::move(states));
              jit::StaticOptions options;
              options.name = std::move(name);
@@ -57,16 +70,8 @@ void bind_jit(nb::module_& m) {
              options.max_programs = programs;
              options.max_plans = plans;
              options.states = [s] { return called([&] { return named_tensors_from(s->get()(), "to_static"); }); };
-             auto run = [f](std::span<const Tensor> inputs) {
-               return called([&] {
-                 nb::list given;
-                 for (const Tensor& t : inputs) given.append(nb::cast(t));
-                 std::vector<Tensor> out;
-                 for (nb::handle h : f->get()(given)) out.push_back(nb::cast<Tensor>(h));
-                 return out;
-               });
-             };
-             new (self) Captured{std::make_unique<jit::StaticFunction>(std::move(run), std::move(options))};
+             new (self)
+                 Captured{std::make_unique<jit::StaticFunction>(function_of(std::move(function)), std::move(options))};
            })
       .def("call",
            [](Captured& self, const std::vector<Tensor>& inputs, const std::string& key) {
@@ -83,6 +88,26 @@ void bind_jit(nb::module_& m) {
         for (const jit::ProgramInfo& p : programs) out.append(dict_of(p));
         return out;
       });
+  // output_names: a list, which the function may still fill while it is called.
+  m.def("export",
+        [](nb::object function, nb::handle specs, std::string name, nb::list output_names, nb::handle states) {
+          std::vector<jit::InputSpec> inputs = specs_from(specs);
+          jit::ExportOptions options{std::move(name), {}, named_tensors_from(states, "export")};
+          jit::Function f = [&, of = function_of(std::move(function))](std::span<const Tensor> x) {
+            std::vector<Tensor> out = of(x);
+            options.output_names = called([&] { return nb::cast<std::vector<std::string>>(output_names); });
+            return out;
+          };
+          nb::gil_scoped_release unlocked;
+          return jit::export_function(f, inputs, options);
+        });
+  m.def(
+      "load",
+      [](const std::string& path, const std::string& weights_path) {
+        nb::gil_scoped_release unlocked;
+        return jit::load(path, weights_path);
+      },
+      nb::arg("path"), nb::arg("weights_path") = "");
   m.def("capturing", &jit::capturing, "Whether this thread is capturing a program.");
   m.def("size_text", [](int64_t n) { return to_string(Dim(n)); });
   m.def("size_combine", [](int64_t a, int64_t b, const std::string& op) {

@@ -53,6 +53,8 @@ NB_MODULE(_core, m) {
   bind_callbacks(model);
   bind_model(model);
   nb::module_ jit = m.def_submodule("_jit", "Captured functions.");
+  nb::module_ inference = m.def_submodule("_inference", "Predictors.");
+  bind_inference(inference);
   bind_jit(jit);
   nb::set_leak_warnings(false);  // constants of the module live as long as the process
 }

@@ -60,6 +60,7 @@ void expect_same_training(const OptimizerMaker& make, Device device) {
     p.body.parameters = {recording.value(in), recording.value(at)};
     DeviceScope scope(device);
     p.body.results = {recording.value(captured.step(in, at))};
+    p.result_names = {"loss"};
     recording.finish();
     EXPECT_TRUE(default_generator().state() == before) << "capturing draws nothing";
   }

@@ -51,6 +51,27 @@ TEST_F(SymbolTest, TextsReadWell) {
   EXPECT_EQ(to_string(symbols.fresh("B")), "B2");
 }
 
+TEST_F(SymbolTest, TextsReadBack) {
+  for (Dim d : {b, b * 4 + s - 1, b * b * s, Dim(0) - b, (b / 2) * 2 + 1, ((b + s) / 3 + 1) / 2, Dim(7)}) {
+    Result<Dim> back = symbols.parse(to_string(d));
+    ASSERT_TRUE(back) << back.status().text();
+    EXPECT_EQ(*back, d) << to_string(d);
+  }
+  Symbols other;  // in another order of names, unless atoms() gives it
+  Dim x = (s / 2) * b + s;
+  for (Dim atom : symbols.atoms(std::vector{x})) ASSERT_TRUE(other.parse(symbols.text(atom)));
+  EXPECT_EQ(other.text(*other.parse(symbols.text(x))), symbols.text(x));
+}
+
+TEST_F(SymbolTest, TextsThatAreNoSizesSayWhere) {
+  for (const char* text : {"", "4*", "B S", "(B)", "B++S", "floor((B)/(2)", "B*-1", "9223372036854775808", "B.x"}) {
+    Result<Dim> d = symbols.parse(text);
+    ASSERT_FALSE(d) << text;
+    EXPECT_NE(d.status().text().find("expected"), std::string_view::npos) << d.status().text();
+  }
+  EXPECT_FALSE(symbols.parse(std::string(5000, '1')));
+}
+
 TEST_F(SymbolTest, MinusOneIsNeverAName) {
   EXPECT_FALSE(symbols.has(-1));
   EXPECT_FALSE(symbols.has(Dim(kRest)));

@@ -39,7 +39,7 @@ TEST_F(ExportedWeights, ComeBack) {
   ASSERT_NE(answer(a), answer(b));
   a.save_weights(path);
   EXPECT_EQ(answer(b.with_weights(path)), answer(a));
-  EXPECT_EQ(load(path).size(), 2u);
+  EXPECT_EQ(oarlock::load(path).size(), 2u);
 }
 
 TEST_F(ExportedWeights, EveryDisagreementIsNamed) {
@@ -48,10 +48,10 @@ TEST_F(ExportedWeights, EveryDisagreementIsNamed) {
   EXPECT_NE(error(p).find("weight is f32[4, 2] there, f32[3, 2] in the program"), std::string::npos) << error(p);
   EXPECT_NE(error(p).find("bias is f32[4] there, f32[3] in the program"), std::string::npos) << error(p);
   NamedTensors weights = p.parameters();
-  save(path, {{"weight", find(weights, "weight")}, {"scale", find(weights, "bias")}});
+  oarlock::save(path, {{"weight", find(weights, "weight")}, {"scale", find(weights, "bias")}});
   EXPECT_NE(error(p).find("it has no bias (f32[3])"), std::string::npos) << error(p);
   EXPECT_NE(error(p).find("its scale (f32[3]) is not in the program"), std::string::npos) << error(p);
-  save(path, {{"weight", find(weights, "weight")}, {"bias", Tensor::of<int32_t>({1, 2, 3}, {3})}});
+  oarlock::save(path, {{"weight", find(weights, "weight")}, {"bias", Tensor::of<int32_t>({1, 2, 3}, {3})}});
   EXPECT_NE(error(p).find("bias is i32[3] there, f32[3] in the program"), std::string::npos) << error(p);
 }
 
