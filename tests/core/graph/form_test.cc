@@ -46,13 +46,13 @@ Program flow() {
   return capture(
       [](Given x) {
         return jit::while_loop(
-            [&](Given v) { return sum(v[0]) < 100.0; },
+            [&](Given v) { return less(sum(v[0]), full({}, 100)); },
             [&](Given v) {
               return jit::scan(
                          [&](Given c, Given row) {
                            auto grow = [&] { return std::vector<Tensor>{c[0] * 2.0 + row[0]}; };
                            auto keep = [&] { return std::vector<Tensor>{c[0] + x[0]}; };
-                           return jit::Scanned{jit::cond(sum(row[0]) > 0.0, grow, keep), {}};
+                           return jit::Scanned{jit::cond(greater(sum(row[0]), full({}, 0)), grow, keep), {}};
                          },
                          {{v[0]}}, {{x[1]}}, {.reverse = true})
                   .carry;

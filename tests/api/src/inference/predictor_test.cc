@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "core/graph/compile.h"
+#include "core/device/device.h"
 #include "tests/same.h"
 
 namespace oarlock::inference {
@@ -173,6 +174,25 @@ TEST(Predictor, KeepsNoPlanAboveTheLimit) {
   EXPECT_GT(warm.plan_memory().bytes, 0u);
   none.run({{uniform({2, 6}, 1)}});
   EXPECT_EQ(none.plan_memory().bytes, 0u);
+}
+
+TEST(Predictor, RunsWithinItsThreads) {
+  auto net = network();
+  Tensor x = uniform({64, 6}, 1);
+  uint32_t all = thread_count();
+  Predictor one = create_predictor(Config(exported(*net)).set_cpu_math_library_num_threads(1));
+  EXPECT_TRUE(bytes(one.run({{x}})[0]) == bytes(create_predictor(Config(exported(*net))).run({{x}})[0]));
+  EXPECT_EQ(thread_count(), all) << "the budget is the run's";
+  {
+    ThreadBudget two(2);
+    EXPECT_EQ(thread_count(), 2u);
+    ThreadBudget same(0);
+    EXPECT_EQ(thread_count(), 2u);
+    ThreadBudget inner(1);
+    EXPECT_EQ(thread_count(), 1u);
+  }
+  EXPECT_EQ(thread_count(), all);
+  EXPECT_THROW(Config(exported(*net)).set_cpu_math_library_num_threads(-1), Error);
 }
 
 }  // namespace
