@@ -46,6 +46,7 @@ namespace celu_ { extern const OpDef def; }
 namespace chunk_ { extern const OpDef def; }
 namespace clip_ { extern const OpDef def; }
 namespace concat_ { extern const OpDef def; }
+namespace cond_ { extern const OpDef def; }
 namespace conv_ { extern const OpDef def; }
 namespace conv_input_gradient_ { extern const OpDef def; }
 namespace conv_transpose_ { extern const OpDef def; }
@@ -179,6 +180,7 @@ namespace rmsprop_update_ { extern const OpDef def; }
 namespace roll_ { extern const OpDef def; }
 namespace round_ { extern const OpDef def; }
 namespace rsqrt_ { extern const OpDef def; }
+namespace scan_ { extern const OpDef def; }
 namespace scatter_add_ { extern const OpDef def; }
 namespace scatter_nd_ { extern const OpDef def; }
 namespace search_sorted_ { extern const OpDef def; }
@@ -224,6 +226,7 @@ namespace var_ { extern const OpDef def; }
 namespace vecdot_ { extern const OpDef def; }
 namespace vector_norm_ { extern const OpDef def; }
 namespace where_ { extern const OpDef def; }
+namespace while_loop_ { extern const OpDef def; }
 namespace windows_ { extern const OpDef def; }
 
 std::span<const OpDef* const> builtin_ops() {
@@ -272,6 +275,7 @@ std::span<const OpDef* const> builtin_ops() {
       &chunk_::def,
       &clip_::def,
       &concat_::def,
+      &cond_::def,
       &conv_::def,
       &conv_input_gradient_::def,
       &conv_transpose_::def,
@@ -405,6 +409,7 @@ std::span<const OpDef* const> builtin_ops() {
       &roll_::def,
       &round_::def,
       &rsqrt_::def,
+      &scan_::def,
       &scatter_add_::def,
       &scatter_nd_::def,
       &search_sorted_::def,
@@ -450,9 +455,10 @@ std::span<const OpDef* const> builtin_ops() {
       &vecdot_::def,
       &vector_norm_::def,
       &where_::def,
+      &while_loop_::def,
       &windows_::def,
       nullptr};
-  return {kOps, 223};
+  return {kOps, 226};
 }
 
 }  // namespace oarlock::op

@@ -20,7 +20,8 @@ struct Later {
 
 class Backward {
  public:
-  Backward(bool keep_graph, bool create_graph) : keep_(keep_graph || create_graph), create_(create_graph) {}
+  Backward(bool keep_graph, bool create_graph, uint64_t since = 0)
+      : keep_(keep_graph || create_graph), create_(create_graph), since_(since) {}
   ~Backward() {
     for (auto& [node, pending] : douts_) release(node);
   }
@@ -81,6 +82,11 @@ class Backward {
 
  private:
   Status add(Node* n, int output, const Tensor& g) {
+    if (n->sequence < since_) {
+      if (auto it = captured_.find({n, output}); it != captured_.end())
+        for (size_t i : it->second) OAR_TRY(accumulate(results[i], g));
+      return {};
+    }
     auto [it, fresh] = douts_.try_emplace(n);
     if (fresh) {
       retain(n);
@@ -264,6 +270,7 @@ class Backward {
     size_t operator()(const std::pair<Node*, int>& p) const { return size_t(p.first) * 31 + size_t(p.second); }
   };
   bool keep_, create_, only_ = false;
+  uint64_t since_;  // nodes before are not gone through
   std::priority_queue<Node*, std::vector<Node*>, Later> ready_;
   std::unordered_map<Node*, std::vector<Tensor>> douts_;
   std::unordered_map<std::pair<Node*, int>, std::vector<size_t>, OutputHash> captured_;
@@ -299,6 +306,14 @@ std::vector<Tensor> gradients(std::span<const Tensor> outputs, std::span<const T
   Backward b(keep_graph, create_graph);
   b.want_only(inputs);
   throw_if(run(b, outputs, seeds, create_graph));
+  return std::move(b.results);
+}
+
+std::vector<Tensor> gradients_since(uint64_t since, std::span<const Tensor> outputs, std::span<const Tensor> inputs,
+                                    std::span<const Tensor> seeds) {
+  Backward b(false, false, since);
+  b.want_only(inputs);
+  throw_if(run(b, outputs, seeds, false));
   return std::move(b.results);
 }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <oarlock/base/autograd.h>
@@ -97,6 +98,13 @@ Autograd& autograd_of(TensorImpl& t);
 bool& grad_mode();  // of this thread
 
 uint64_t next_in_sequence();
+
+// What calls recorded from `since` (a place in the sequence) on read of the tape before: tensors that stand where theirs stood,
+// good for gradients_since and as operands. Leaves are themselves; each once. border.cc
+std::vector<Tensor> read_before(std::span<const Tensor> results, uint64_t since);
+// As gradients, through nothing that was recorded before. backward.cc
+std::vector<Tensor> gradients_since(uint64_t since, std::span<const Tensor> outputs, std::span<const Tensor> inputs,
+                                    std::span<const Tensor> seeds);
 // Holds a reference to what it names.
 [[gnu::always_inline]] inline void set_edge(Edge& e, TensorImpl* t) {
   if (!t->requires_grad) return;

@@ -16,6 +16,9 @@ op::OpId id_of(std::string_view name) {
   }
   if (id == op::kNoOp)
     throw_if(invalid("op: there is no \"" + std::string(name.substr(0, 80)) + "\". `oarlock ops` lists them."));
+  if (const op::OpDef& def = *op::op_at(id).def; def.regions.count)
+    throw_if(invalid(std::string(name) + ": it calls functions, which a call by name can't give. Use jit::" + def.name +
+                     "."));
   return id;
 }
 struct Inputs {

@@ -14,6 +14,7 @@ namespace oarlock::graph {
 struct Recording::Slot {
   ValueId first = kNone, now = kNone;
   uint32_t version = 0;
+  int body = 0;                 // that made it; 0: the program's own
   bool is_view = false;         // of another value: a write to it can't be told to that one
   std::vector<Tensor> views{};  // stand-ins of views of it
 };
@@ -24,7 +25,11 @@ struct Recording::Taken {
 };
 
 Recording::Recording(Program& program, std::vector<Node>& nodes, Device device)
-    : p_(program), nodes_{&nodes}, device_(device_at(device.index())), symbols_(program.symbols) {
+    : p_(program),
+      nodes_{&nodes},
+      device_(device_at(device.index())),
+      symbols_(program.symbols),
+      serial_(next_in_sequence()) {
   if (dispatch::recorder()) throw Error(Code::invalid_argument, "recording: this thread captures a program already.");
   dispatch::set_recorder(this);
 }
@@ -41,6 +46,7 @@ Recording::Slot* Recording::new_slot(ValueId v) {
   slots_.push_back(std::make_unique<Slot>());
   Slot* s = slots_.back().get();
   s->first = s->now = v;
+  s->body = p_[v].kind == Kind::constant || p_[v].kind == Kind::state ? 0 : open_.back();
   known_.insert(s);
   return s;
 }
@@ -67,6 +73,7 @@ Recording::Slot* Recording::alias_of(const TensorImpl& t) const {
   }
   return nullptr;
 }
+bool Recording::is_host(const Tensor& t) const { return t.impl()->device->is_host() && !device_.is_host(); }
 bool Recording::owns(const TensorImpl& t) const { return slot_of(t) != nullptr; }
 uint32_t Recording::version(const TensorImpl& t) const {
   const Slot* s = slot_of(t);
@@ -125,7 +132,7 @@ ValueId Recording::add_state(const Tensor& t, std::string name) {
 ValueId Recording::value(const Tensor& t) {
   if (!t.defined()) return kNone;
   TensorImpl* impl = t.impl();
-  if (Slot* slot = slot_of(*impl)) return slot->now;
+  if (Slot* slot = slot_of(*impl)) return visible(*slot).now;
   bool number = impl->device->is_host() && count(impl->shape) == 1 && !impl->requires_grad;
   if (!number) return add_state(t, "");
   Value v;
@@ -148,10 +155,74 @@ std::vector<Tensor> Recording::leaves() const {
   return out;
 }
 
-void Recording::begin_body(Body& body) { nodes_.push_back(&body.nodes); }
-void Recording::end_body() { nodes_.pop_back(); }
+void Recording::begin_body(Body& body) {
+  nodes_.push_back(&body.nodes);
+  open_.push_back(++n_bodies_);
+}
+void Recording::end_body() {
+  nodes_.pop_back();
+  open_.pop_back();
+}
+const Recording::Slot& Recording::visible(const Slot& slot) const {
+  if (std::find(open_.begin(), open_.end(), slot.body) == open_.end())
+    throw Error(Code::invalid_argument, "recording: a tensor of shape " + to_string(p_[slot.now].shape) +
+                                            ", made inside a function that cond, while_loop or scan called, is used "
+                                            "outside of it. Return it from that function.");
+  return slot;
+}
+
+std::vector<Tensor> Recording::emit(Node node, std::span<const op::ValueType> outputs) {
+  std::vector<Tensor> out;
+  node.where = where_.empty() ? call_site() : where_;
+  for (const op::ValueType& t : outputs) {
+    Value v;
+    v.dtype = t.dtype;
+    v.shape = t.shape;
+    v.host = t.host;
+    node.outputs.push_back(p_.add(std::move(v)));
+    out.push_back(tensor(node.outputs.back()));
+  }
+  nodes_.back()->push_back(std::move(node));
+  return out;
+}
+
+void Recording::repeat(const std::vector<Node>& nodes, std::unordered_map<ValueId, ValueId>& to) {
+  auto read = [&](ValueId& v) {
+    if (v == kNone) return;
+    if (auto it = to.find(v); it != to.end()) v = it->second;
+    else if (gone_.contains(v))
+      throw Error(Code::invalid_argument, "recording: " + p_.name_of(v) + ", of shape " + to_string(p_[v].shape) +
+                                              ", was written to after a function that reads it was recorded, so its "
+                                              "gradient would be wrong. Write to a clone, or write after backward.");
+  };
+  auto make = [&](ValueId& v) {
+    if (v == kNone) return;
+    Value again = p_[v];
+    again.name.clear();
+    v = to[v] = p_.add(std::move(again));
+  };
+  std::function<void(Node&)> renew = [&](Node& n) {
+    for (ValueId& v : n.inputs) read(v);
+    for (Body& b : n.bodies) {
+      for (ValueId& v : b.parameters) make(v);
+      for (Node& inner : b.nodes) renew(inner);
+      for (ValueId& v : b.results) read(v);
+    }
+    for (ValueId& v : n.outputs) make(v);
+  };
+  for (Node n : nodes) {
+    renew(n);
+    nodes_.back()->push_back(std::move(n));
+  }
+}
 
 Tensor Recording::feed(DType dtype, const Shape& shape, bool random, std::function<Tensor()> next) {
+  if (nodes_.size() > 1)
+    throw Error(Code::unsupported,
+                std::string("recording: a function that cond, while_loop or scan called asks for ") +
+                    (random ? "a random draw" : "a value of its surroundings (a learning rate)") +
+                    ", which a program is given once per run, before it starts. Ask for it outside, and use the result "
+                    "inside; in a scan, draw for all rows and make it one of xs.");
   Value v;
   v.kind = Kind::feed;
   v.dtype = dtype;
@@ -265,6 +336,7 @@ Status Recording::emit(dispatch::Call& call, std::span<const Shape> shapes, std:
   }
   for (int i = 0; i < call.n_inputs; ++i) {
     if (!call.inputs[i] || !(call.op.mutated >> std::min(i, 63) & 1)) continue;
+    OAR_TRY(may_write(*slot_of(*call.inputs[i]), call));
     Value& old = p_[n.inputs[size_t(i)]];
     if (old.kind == Kind::constant) {  // a number after all that changes: a counter
       detail::retain(call.inputs[i]);
@@ -289,6 +361,13 @@ Status Recording::emit(dispatch::Call& call, std::span<const Shape> shapes, std:
   return {};
 }
 
+// A body runs any number of times, so it may write only to what each of them makes.
+Status Recording::may_write(const Slot& slot, const dispatch::Call& call) const {
+  if (slot.body == open_.back() && p_[slot.first].kind != Kind::parameter) return {};
+  return invalid(std::string(call.op.def->name) + ": writes to a tensor of shape " + to_string(p_[slot.now].shape) +
+                 " that is older than the function of cond, while_loop or scan in which it is written. Compute a new "
+                 "one and return it, as one of the carried values where it is needed in the next round.");
+}
 // A tensor holds another value from now on.
 Status Recording::written(TensorImpl& t, ValueId after, const dispatch::Call& call) {
   Slot& slot = *slot_of(t);
@@ -303,6 +382,7 @@ Status Recording::written(TensorImpl& t, ValueId after, const dispatch::Call& ca
                      " while a view of it, of shape " + to_string(view.shape()) +
                      ", is still in use; a captured program keeps its values apart. Drop the view first, or clone it.");
   slot.views.clear();
+  gone_.insert(slot.now);
   slot.now = after;
   ++slot.version;
   if (t.storage) t.storage->version.fetch_add(1, std::memory_order_relaxed);  // what the tape saved of it is old
@@ -317,7 +397,7 @@ void Recording::finish() {
     if (slot.now != slot.first && told.insert(&slot).second) p_.updates.push_back({slot.first, slot.now});
     Autograd* a = taken.tensor.impl()->autograd;
     if (!a || !a->grad.defined() || !a->grad.impl()->stands_for) continue;
-    if (const Slot* g = slot_of(*a->grad.impl())) p_.gradients.push_back({slot.first, g->now});
+    if (const Slot* g = slot_of(*a->grad.impl())) p_.gradients.push_back({slot.first, visible(*g).now});
     a->grad = taken.grad_before;
   }
   finished_ = true;

@@ -11,6 +11,7 @@
 #include "core/device/device.h"
 #include "core/dispatch/recorder.h"
 #include "core/graph/program.h"
+#include "core/op/control.h"
 
 namespace oarlock::graph {
 
@@ -43,9 +44,17 @@ class Recording : public dispatch::Recorder {
   // Updates and gradients of the states go into the program; leaves get the gradients back that they had before.
   void finish();
 
-  // Until the matching end, nodes go to `body`: a body of a node to come. It sees all values that are there already.
+  // Until the matching end, nodes go to `body`: a body of a node to come. It sees all values that are there already, and may
+  // write to those only that it made itself; what it makes is gone when it ends.
   void begin_body(Body& body);
   void end_body();
+  // A node with bodies, of outputs of these types.
+  std::vector<Tensor> emit(Node node, std::span<const op::ValueType> outputs);
+  // Nodes once more, making new values. to: what stands for which value that they read; gets what stands for those they made.
+  void repeat(const std::vector<Node>& nodes, std::unordered_map<ValueId, ValueId>& to);
+  Program& program() { return p_; }
+  uint64_t serial() const { return serial_; }  // no other one has it
+  bool is_host(const Tensor& t) const;         // and the program runs elsewhere
   // From here on nodes get this place instead of the caller's.
   void set_where(std::string where) { where_ = std::move(where); }
 
@@ -66,10 +75,15 @@ class Recording : public dispatch::Recorder {
   Status take(dispatch::Call& call, std::vector<Tensor>& outputs);
   Status emit(dispatch::Call& call, std::span<const Shape> shapes, std::span<const DType> dtypes,
               const op::OwnedAttrs& attrs, std::vector<Tensor>& outputs);
+  Status may_write(const Slot& slot, const dispatch::Call& call) const;
   Status written(TensorImpl& t, ValueId after, const dispatch::Call& call);
+  const Slot& visible(const Slot& slot) const;
 
   Program& p_;
   std::vector<std::vector<Node>*> nodes_;  // the innermost body last
+  std::vector<int> open_{0};               // its number, and those around it
+  int n_bodies_ = 0;
+  std::unordered_set<ValueId> gone_;  // written to
   DeviceState& device_;
   op::SymbolScope symbols_;
   std::string where_;
@@ -79,6 +93,7 @@ class Recording : public dispatch::Recorder {
   std::vector<Taken> taken_;  // tensors with elements, in the order they were taken up
   std::unordered_map<const TensorImpl*, size_t> place_;
   std::vector<Slot*> of_value_;
+  uint64_t serial_;
   bool finished_ = false;
 };
 

@@ -14,6 +14,10 @@ class Sizes {
   // Gives names their values so that `declared` becomes `actual`. who: what has that shape, for the text of a failure.
   Status bind(const Shape& declared, const Shape& actual, const std::string& who);
   void set(const std::string& name, int64_t n) { known_[name] = n; }
+  // All names that have values, to go back to.
+  using Names = std::map<std::string, int64_t, std::less<>>;
+  const Names& names() const { return known_; }
+  void set(Names names) { known_ = std::move(names); }
   // Symbolic sizes become numbers; one that speaks of a name without a value stays as it is.
   Dim value(Dim d) const;
   Shape value(const Shape& s) const;
@@ -25,7 +29,7 @@ class Sizes {
   void solve(Dim d, int64_t actual);
   std::string shape_text(const Shape& s) const;  // "[N=4, 3]"
   const op::Symbols& symbols_;
-  std::map<std::string, int64_t, std::less<>> known_;
+  Names known_;
 };
 
 // The program for inputs of these shapes: every size a number where names allow it, guards checked.

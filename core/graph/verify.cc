@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/graph/control.h"
 #include "core/graph/program.h"
 #include "core/tensor/impl.h"
 
@@ -12,7 +13,8 @@ constexpr int kMaxNesting = 1000;
 
 class Verifier {
  public:
-  explicit Verifier(const Program& p) : p_(p), symbols_(p.symbols), scope_(symbols_), at_(p.values.size(), unseen) {}
+  explicit Verifier(const Program& p)
+      : p_(p), symbols_(p.symbols), scope_(symbols_), at_(p.values.size(), unseen), depth_(p.values.size(), 0) {}
   Status run() {
     OAR_TRY(values());
     for (ValueId v : p_.feeds) OAR_TRY(enter(v, Kind::feed, "the feeds"));
@@ -60,12 +62,13 @@ class Verifier {
     return {};
   }
   bool known(ValueId v) const { return v >= 0 && size_t(v) < at_.size(); }
-  Status enter(ValueId v, Kind kind, const std::string& who) {
+  Status enter(ValueId v, Kind kind, const std::string& who, int depth = 0) {
     if (!known(v)) return bad(who, "value " + std::to_string(v) + " does not exist");
     if (p_[v].kind != kind)
       return bad(who, p_.name_of(v) + " is " + to_text(p_[v].kind) + ", expected " + to_text(kind));
     if (at_[size_t(v)] != unseen) return bad(who, p_.name_of(v) + " is defined twice. Define each value once");
     at_[size_t(v)] = visible;
+    depth_[size_t(v)] = depth;
     return {};
   }
   Status use(ValueId v, const std::string& who) const {
@@ -88,7 +91,7 @@ class Verifier {
   Status body(const Body& b, Kind kind, int depth) {
     if (depth > kMaxNesting)
       return bad("body", "nested deeper than " + std::to_string(kMaxNesting) + " levels. Flatten the program");
-    for (ValueId v : b.parameters) OAR_TRY(enter(v, kind, "parameters"));
+    for (ValueId v : b.parameters) OAR_TRY(enter(v, kind, "parameters", depth));
     for (const Node& n : b.nodes) OAR_TRY(node(n, depth));
     for (ValueId v : b.results) OAR_TRY(use(v, "results"));
     if (depth == 0) return {};
@@ -122,12 +125,15 @@ class Verifier {
     for (const Body& b : n.bodies) OAR_TRY(body(b, Kind::parameter, depth + 1));
     int own = n.own_outputs();
     if (own < 0) return bad(who, "lacks outputs for the operands that it writes to. Add one for each");
-    if (def.regions.count == 0) OAR_TRY(types(n, who, own));
+    OAR_TRY(def.regions.count ? control_types(n, who, own) : types(n, who, own));
     size_t next = size_t(own);
     for (int i = 0; i < count; ++i) {
       ValueId v = n.inputs[size_t(i)];
       if (v == kNone || !(op.mutated >> std::min(i, 63) & 1)) continue;
       OAR_TRY(use(v, who));
+      if (depth_[size_t(v)] != depth || p_[v].kind == Kind::parameter)
+        return bad(who,
+                   "writes to " + p_.name_of(v) + ", which is older than the body it is in. Give the body a result");
       ValueId after = n.outputs[next++];
       if (!known(after)) return bad(who, "value " + std::to_string(after) + " does not exist");
       if (p_[after].dtype != p_[v].dtype || !(p_[after].shape == p_[v].shape))
@@ -136,7 +142,7 @@ class Verifier {
       at_[size_t(v)] = written;
     }
     for (ValueId v : n.outputs)
-      if (v != kNone) OAR_TRY(enter(v, Kind::computed, who));
+      if (v != kNone) OAR_TRY(enter(v, Kind::computed, who, depth));
     return {};
   }
 
@@ -155,6 +161,44 @@ class Verifier {
       added = true;
     }
     return added;
+  }
+  op::ValueType type_of(ValueId v) const { return {p_[v].dtype, p_[v].shape, p_[v].host}; }
+  // Of an op with regions: operands, what the bodies take and give, outputs. Sizes that are undecided are a plan's matter.
+  Status control_types(const Node& n, const std::string& who, int own) {
+    const op::OpDef& def = *n.def().def;
+    op::AttrScratch scratch;
+    op::Attrs attrs = n.attrs.view();
+    if (int(attrs.n) != def.attributes.count)
+      return bad(who, "has " + std::to_string(attrs.n) + " attributes, expected " +
+                          std::to_string(def.attributes.count) + ". Give all, normalised");
+    if (Status s = op::normalise(def, n.inputs.empty() ? nullptr : &p_[n.inputs[0]].shape, attrs.v, attrs.n, scratch);
+        !s.ok())
+      return ruled(n, s.text());
+    std::vector<op::ValueType> inputs;
+    for (ValueId v : n.inputs) inputs.push_back(type_of(v));
+    op::ControlTypes c(def, {scratch.values, attrs.n}, inputs);
+    if (Status s = check_types(c); !s.ok()) return ruled(n, s.text());
+    auto compare = [&](const std::vector<op::ValueType>& want, const std::vector<ValueId>& got,
+                       const std::string& what) {
+      if (want.size() != got.size())
+        return bad(who, "has " + std::to_string(got.size()) + " " + what + "s, its rule gives " +
+                            std::to_string(want.size()) + ". Name them all");
+      for (size_t i = 0; i < got.size(); ++i) {
+        if (got[i] == kNone) continue;
+        if (!known(got[i])) return bad(who, what + " " + std::to_string(i) + " does not exist");
+        if (!c.agree(want[i], type_of(got[i]), ""))
+          return bad(who, what + " " + p_.name_of(got[i]) + " is declared " + type_text(p_[got[i]]) +
+                              ", the op's rule gives " + to_text(want[i]) + ". Declare that");
+      }
+      return Status();
+    };
+    for (size_t k = 0; k < n.bodies.size(); ++k) OAR_TRY(compare(c.parameters[k], n.bodies[k].parameters, "parameter"));
+    for (const Body& b : n.bodies) {
+      std::vector<op::ValueType>& results = c.results.emplace_back();
+      for (ValueId v : b.results) results.push_back(type_of(v));
+    }
+    if (Status s = check_types(c); !s.ok()) return ruled(n, s.text());
+    return compare(c.outputs, {n.outputs.begin(), n.outputs.begin() + own}, "output");
   }
   // The op's own rule on the operands' types, against the declared outputs. Calls of older versions are for .upgrade.
   Status types(const Node& n, const std::string& who, int own) {
@@ -223,6 +267,7 @@ class Verifier {
   op::Symbols symbols_;
   op::SymbolScope scope_;
   std::vector<uint8_t> at_;
+  std::vector<int> depth_;  // of the body that makes a value, where it is visible
 };
 
 }  // namespace

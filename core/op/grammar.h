@@ -181,10 +181,13 @@ struct Parser {
 constexpr Rule compile(const OpDef& def) {
   Rule r;
   bool bound[Rule::kNames]{};
-  if (!def.name || !def.summary || !def.source || !(def.cases.count || def.plugin))
+  const bool calls = def.regions.count != 0;
+  if (!def.name || !def.summary || !def.source || !(def.cases.count || def.plugin || calls))
     bad_op("op needs .name, .summary, .source and .cases");
-  if (!def.reference && !def.decompose && !def.view && !def.plugin) bad_op("op needs .reference, .decompose or .view");
-  if (!def.gradient && !def.decompose && !def.no_gradient)
+  if (calls && (!def.types_of || !def.run)) bad_op("op with regions needs .types_of and .run");
+  if (!def.reference && !def.decompose && !def.view && !def.plugin && !calls)
+    bad_op("op needs .reference, .decompose or .view");
+  if (!def.gradient && !def.decompose && !def.control_gradient && !def.no_gradient)
     bad_op("primitive needs .gradient, or .no_gradient = \"why\"");
   for (int i = 0; i < def.inputs.count; ++i) {
     if ((def.inputs.item[i].flags & variadic) && i + 1 != def.inputs.count)
@@ -213,7 +216,7 @@ constexpr Rule compile(const OpDef& def) {
     for (int j = 0; j < def.inputs.count; ++j)
       typed |= r.in[j].type == 'v' && !r.in[j].wide && r.in[j].type_slot == r.out[i].type_slot &&
                !(def.inputs.item[j].flags & optional);
-    if (!typed) bad_op("an output has a dtype that nothing gives");
+    if (!typed && !calls) bad_op("an output has a dtype that nothing gives");
   }
   for (int i = 0; i < def.outputs.count; ++i)
     for (int k = 0; k < r.out[i].count; ++k) {

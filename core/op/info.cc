@@ -83,7 +83,8 @@ OpInfo describe(const op::OpDef& d) {
 
 std::vector<std::string> op_names() {
   std::vector<std::string> out;
-  for (int i = 0; i < op::op_count(); ++i) out.push_back(op::op_at(op::OpId(i)).def->name);
+  for (int i = 0; i < op::op_count(); ++i)
+    if (const op::OpDef& def = *op::op_at(op::OpId(i)).def; !def.regions.count) out.push_back(def.name);
   return out;
 }
 

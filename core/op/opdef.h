@@ -144,12 +144,18 @@ struct GradientCall;
 struct RuleCall;
 struct KernelCall;
 struct UpgradeCall;
+struct ControlTypes;
+class ControlCall;
+class ControlGradientCall;
 using InferRule = void(InferCall&);
 using ViewRule = bool(ViewCall&);
 using GradientRule = void(GradientCall&);
 using DecomposeRule = void(RuleCall&);
 using ReferenceKernel = void(KernelCall&);
 using UpgradeRule = void(UpgradeCall&);
+using TypesRule = void(ControlTypes&);
+using ControlRule = void(ControlCall&);
+using ControlGradientRule = void(ControlGradientCall&);
 
 // What the conformance test adds to its random draws. dims: "M=2 K=0", "...=5x1|4" (one "..." per input);
 // attributes: "axis=0"; values: "x: -1..1 not 0 by 0.1", "x: distinct", "x: nan inf -inf".
@@ -178,7 +184,11 @@ struct OpDef {
   List<Output, 6> outputs{};
   List<TypeVar, 4> types{};
   List<Attribute, 10> attributes{};
-  List<Region, 2> regions{};
+  List<Region, 2>
+      regions{};  // functions that it calls. Such ops have the three rules after this and none of the others
+  Fn<TypesRule> types_of{};
+  Fn<ControlRule> run{};
+  Fn<ControlGradientRule> control_gradient{};
   Fn<InferRule> infer{};  // fills the names that no input gives
   Fn<ViewRule> view{};    // instead of infer: shape, strides and offset of an alias
   Fn<GradientRule> gradient{};

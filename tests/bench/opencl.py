@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 
 import training
+from networks import initial
 
 ROOT = Path(__file__).resolve().parents[2]
 AIM = 0.5
@@ -47,7 +48,7 @@ def step(device):
     make, shape, classes, _ = training.WORKLOADS[DEMO]
     net, state = make(nn), {}
     for key, p in net.named_parameters():
-        values = training.initial(key, p.shape)
+        values = initial(key, p.shape)
         if values is not None:
             state[key] = oarlock.asarray(values)
     net.load_state_dict(state, strict=False)

@@ -19,91 +19,14 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
-import zlib
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from networks import TOKENS, WORDS, bert, bert_dropout, demo, initial, lenet, resnet18
+from sides import Side, keep_to, resident, rival_python
+
 SPEED, PRODUCTS, MEMORY = 1.3, 0.88, 0.75
-
-
-# The networks, written once: oarlock.nn takes torch.nn's names.
-
-def lenet(nn):
-    return nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2, 2), nn.Conv2d(6, 16, 5), nn.ReLU(),
-                         nn.MaxPool2d(2, 2), nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(),
-                         nn.Linear(84, 10))
-
-
-def block(nn, inside, out, stride):
-    """He et al. 2016: two convolutions and a way past them."""
-    class Block(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.conv1 = nn.Conv2d(inside, out, 3, stride=stride, padding=1, **no_bias(nn))
-            self.bn1 = nn.BatchNorm2d(out)
-            self.conv2 = nn.Conv2d(out, out, 3, padding=1, **no_bias(nn))
-            self.bn2 = nn.BatchNorm2d(out)
-            self.relu = nn.ReLU()
-            self.downsample = None
-            if stride != 1 or inside != out:
-                self.downsample = nn.Sequential(nn.Conv2d(inside, out, 1, stride=stride, **no_bias(nn)), nn.BatchNorm2d(out))
-
-        def forward(self, x):
-            y = self.relu(self.bn1(self.conv1(x)))
-            y = self.bn2(self.conv2(y))
-            return self.relu(y + (x if self.downsample is None else self.downsample(x)))
-    return Block()
-
-
-def no_bias(nn):
-    return {"bias": False} if nn.__name__.startswith("torch") else {"bias_attr": False}
-
-
-def residual(nn, channels, stem, stages):
-    blocks, inside = [], stem
-    for out, stride, count in stages:
-        for i in range(count):
-            blocks.append(block(nn, inside, out, stride if i == 0 else 1))
-            inside = out
-    return nn.Sequential(nn.Conv2d(channels, stem, 3, padding=1, **no_bias(nn)), nn.BatchNorm2d(stem), nn.ReLU(), *blocks,
-                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inside, 10))
-
-
-def resnet18(nn):
-    return residual(nn, 3, 64, [(64, 1, 2), (128, 2, 2), (256, 2, 2), (512, 2, 2)])
-
-
-def demo(nn):
-    """examples/02_train_cnn.cc."""
-    return residual(nn, 1, 16, [(32, 2, 1), (64, 2, 1)])
-
-
-WORDS, WIDTH, TOKENS = 8192, 512, 128
-
-
-def bert(nn, dropout=0.0):
-    class Bert(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.words, self.places = nn.Embedding(WORDS, WIDTH), nn.Embedding(TOKENS, WIDTH)
-            own = {"batch_first": True} if nn.__name__.startswith("torch") else {}
-            layer = nn.TransformerEncoderLayer(WIDTH, 8, 4 * WIDTH, dropout=dropout, activation="gelu", **own)
-            self.blocks = nn.TransformerEncoder(layer, 4)
-            self.out = nn.Linear(WIDTH, WORDS)
-
-        def forward(self, x):
-            places = self.places.weight  # every place is there, in order
-            return self.out(self.blocks(self.words(x) + places)).reshape((-1, WORDS))
-    return Bert()
-
-
-def bert_dropout(nn):
-    return bert(nn, 0.1)
-
 
 WORKLOADS = {
     "LeNet b64": (lenet, (64, 1, 28, 28), 10, "sgd"),
@@ -115,21 +38,6 @@ WORKLOADS = {
 
 
 # One side, in a process of its own.
-
-def resident(field="VmRSS"):
-    line = next(line for line in open("/proc/self/status") if line.startswith(field))
-    return int(line.split()[1]) / 1024
-
-
-def initial(name, shape):
-    """Weights of both sides: by name, so that their order is free."""
-    import numpy as np
-    rng = np.random.default_rng(zlib.crc32(name.encode()))
-    if len(shape) == 1:
-        return None  # both begin with 1 and 0
-    fan_in = int(np.prod(shape[1:])) if "words" not in name and "places" not in name else WIDTH
-    return (rng.standard_normal(shape) * (2 / fan_in) ** 0.5 * 0.7).astype(np.float32)
-
 
 def data(shape, classes):
     import numpy as np
@@ -247,10 +155,7 @@ def products(run):
 
 def child(side, name, dtype, threads, last):
     """Answers lines of standard input: "losses", "steps N", "memory", "products"."""
-    try:
-        os.sched_setaffinity(0, range(threads))
-    except OSError:
-        pass  # fewer cores, or not ours to choose
+    keep_to(threads)
     made = {"torch": torch_side, "oarlock": oarlock_side}[side](name, dtype, threads, last)
     version = next(made)
     before = resident()
@@ -281,30 +186,6 @@ def child(side, name, dtype, threads, last):
 
 # The parent: starts both, compares, takes turns.
 
-class Side:
-    def __init__(self, side, name, dtype, threads, last=False):
-        env = {**os.environ, "OMP_NUM_THREADS": str(threads), "CUDA_VISIBLE_DEVICES": ""}
-        env["PYTHONPATH"] = os.pathsep.join([env.get("PYTHONPATH", ""), str(ROOT / "build/python")])
-        self.process = subprocess.Popen([sys.executable, __file__, "--child", side, name, dtype, str(threads), str(int(last))],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
-        self.version = self.read()
-
-    def read(self):
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"{self.process.args[2:]} ended early")
-        return json.loads(line)
-
-    def ask(self, *words):
-        self.process.stdin.write(" ".join(map(str, words)) + "\n")
-        self.process.stdin.flush()
-        return self.read()
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
 def close(a, b, dtype):
     tolerance = {"f32": 2e-3, "bf16": 5e-2}[dtype]
     return all(abs(x - y) <= tolerance * max(1, abs(y)) for x, y in zip(a, b))
@@ -316,7 +197,7 @@ def torch_layout(name, dtype, threads):
         return False
     times = []
     for last in (False, True):
-        side = Side("torch", name, dtype, threads, last)
+        side = Side(__file__, "torch", name, dtype, threads, int(last), threads=threads)
         side.ask("steps", 1)
         times.append(min(side.ask("steps", 3)))
         side.close()
@@ -327,7 +208,7 @@ def measure(name, dtype, threads, seconds):
     last = torch_layout(name, dtype, threads)
     sides = []
     try:
-        sides = [Side("oarlock", name, dtype, threads), Side("torch", name, dtype, threads, last)]
+        sides = [Side(__file__, side, name, dtype, threads, int(last), threads=threads) for side in ("oarlock", "torch")]
         ours, theirs = (side.ask("losses") for side in sides)
         if not close(ours, theirs, dtype):
             raise SystemExit(f"training: the losses of {name} {dtype} disagree, ours {ours}, torch's {theirs}.")
@@ -358,15 +239,6 @@ def measure(name, dtype, threads, seconds):
 COLUMNS = ["workload", "dtype", "threads", "best ms", "median ms", "torch best ms", "torch median ms", "ratio",
 "ratio of medians", "products", "MB", "torch MB", "MB ratio", "process MB", "torch process MB", "torch layout", "steps", "rival",
            "load", "verdict"]
-
-
-def rival_python():
-    """A Python that has torch: this one, or the one of .venv-rivals."""
-    try:
-        version("torch")
-        return None
-    except PackageNotFoundError:
-        return os.environ.get("OARLOCK_TORCH_PYTHON", ROOT / ".venv-rivals/bin/python")
 
 
 def main():

@@ -100,6 +100,7 @@ void print(const OpDef& d) {
     field("name", s.name);
     field("wanted_by", s.wanted_by);
   });
+  field("regions", int64_t(d.regions.count));
   field("role", int64_t(d.role));
   field("ulps", d.tolerance.ulps);
   field("of_absolutes", d.tolerance.of_absolutes);

@@ -28,7 +28,8 @@ class OAR_EXPORT Config {
   // Plans, each for one list of input shapes, that are kept, and what their memory for intermediate values may come to;
   // the least recently used go. Each call of run that is under way has one plan beside these.
   Config& set_plan_limits(int max_plans, uint64_t max_bytes);
-  // Leaves a pass out. create_predictor throws for a name that no pass has, and says those there are.
+  // Leaves a pass out. create_predictor throws for a name that no pass has, and says those there are. Those called fold_ and
+  // recognise_ may change the rounding of results, within the tolerances of the ops; the others leave every bit.
   Config& delete_pass(std::string name);
   // Shapes, one per input, to make plans for before the first run. May be called several times.
   Config& warm_up(std::vector<Shape> shapes);

@@ -11,6 +11,7 @@
 #include <oarlock/base/settings.h>
 #include <oarlock/base/stream.h>
 #include <oarlock/base/tensor.h>
+#include <oarlock/control_flow.h>
 #include <oarlock/data.h>
 #include <oarlock/exported.h>
 #include <oarlock/inference.h>

@@ -6,11 +6,13 @@ import threading
 import weakref
 
 from . import _core
-from ._core import Tensor
+from ._control_flow import cond, scan, while_loop
 from ._core._inference import ExportedProgram
+from ._structure import _flatten, _key, _restore
 from .nn import Layer
 
-__all__ = ["ExportedProgram", "InputSpec", "StaticFunction", "capturing", "export", "load", "save", "to_static", "trace"]
+__all__ = ["ExportedProgram", "InputSpec", "StaticFunction", "capturing", "cond", "export", "load", "save", "scan", "to_static",
+           "trace", "while_loop"]
 
 capturing = _core._jit.capturing
 ExportedProgram.__module__ = __name__
@@ -112,67 +114,6 @@ class InputSpec:
 
     def _plain(self):
         return self.shape, self.dtype, self.name or ""
-
-
-# ---- arguments and results as flat lists ------------------------------------------------------------------------------
-class _Leaf:
-    """Where a tensor stands in a structure."""
-
-    def __repr__(self):
-        return "*"
-
-
-_leaf = _Leaf()
-
-
-def _flatten(value, tensors):
-    """The structure of value, its tensors appended to the list."""
-    if isinstance(value, Tensor):
-        tensors.append(value)
-        return _leaf
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return _Named(type(value), tuple(_flatten(v, tensors) for v in value))
-    if isinstance(value, (tuple, list)):
-        return type(value)(_flatten(v, tensors) for v in value)
-    if isinstance(value, dict):
-        return {k: _flatten(v, tensors) for k, v in value.items()}
-    if type(value).__module__ == "numpy" and hasattr(value, "dtype") and getattr(value, "ndim", 0):
-        tensors.append(_core.tensor(value))
-        return _leaf
-    return value
-
-
-class _Named:
-    def __init__(self, type, fields):
-        self.type, self.fields = type, fields
-
-    def __repr__(self):
-        return f"{self.type.__name__}{self.fields!r}"
-
-
-def _restore(structure, tensors):
-    if structure is _leaf:
-        return next(tensors)
-    if isinstance(structure, _Named):
-        return structure.type(*(_restore(v, tensors) for v in structure.fields))
-    if isinstance(structure, (tuple, list)):
-        return type(structure)(_restore(v, tensors) for v in structure)
-    if isinstance(structure, dict):
-        return {k: _restore(v, tensors) for k, v in structure.items()}
-    return structure
-
-
-def _key(structure):
-    """Tells structures apart: by value for what has one, else by identity."""
-    if isinstance(structure, (tuple, list)):
-        return f"{type(structure).__name__}({','.join(map(_key, structure))})"
-    if isinstance(structure, dict):
-        return "{" + ",".join(f"{k!r}:{_key(v)}" for k, v in structure.items()) + "}"
-    if isinstance(structure, _Named):
-        return structure.type.__name__ + _key(structure.fields)
-    if structure is _leaf or structure is None or isinstance(structure, (bool, int, float, complex, str, bytes)):
-        return f"{type(structure).__name__}:{structure!r}"
-    return f"{type(structure).__name__}@{id(structure)}"
 
 
 def _layers_of(function):
@@ -303,7 +244,7 @@ def to_static(function=None, input_spec=None, *, name=None, max_programs=32, max
     The function runs once on stand-ins, which have a shape and a dtype but no elements, for each kind of call: dtypes and
     shapes of tensors, values of other arguments, training or evaluation of the layers it uses. Every op becomes part of the
     program; whatever else it does (printing, appending to lists) happens then only. A decision by a value (`if x.sum() > 0`)
-    raises an error that says so: use oarlock.where there. Parameters and buffers are read and written as in the function
+    raises an error that says so: use cond, while_loop, scan or oarlock.where there. Parameters and buffers are read and written as in the function
     itself; gradients flow through, once. A whole training step can be captured, optimiser and all; its first call runs
     eagerly.
 

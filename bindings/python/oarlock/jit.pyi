@@ -10,6 +10,9 @@ from .nn import Layer
 P = ParamSpec("P")
 R = TypeVar("R")
 L = TypeVar("L", bound=Layer)
+C = TypeVar("C")
+X = TypeVar("X")
+Y = TypeVar("Y")
 
 def capturing() -> bool: ...
 
@@ -45,6 +48,10 @@ def to_static(function: None = None, input_spec: Sequence[InputSpec] | None = No
 
 def trace(function: Callable[..., R], inputs: Sequence[Tensor], name: str | None = None) -> tuple[R, StaticFunction[..., R]]: ...
 
+def cond(pred: Tensor, true_fn: Callable[[], R], false_fn: Callable[[], R]) -> R: ...
+def while_loop(cond_fn: Callable[..., Tensor], body_fn: Callable[..., Any], loop_vars: Sequence[Any]) -> list[Any]: ...
+def scan(f: Callable[[C, X], tuple[C, Y]], init: C, xs: X = ..., *, length: int | None = None,
+         reverse: bool = False) -> tuple[C, Y]: ...
 def export(function: Callable[..., Any], input_spec: Sequence[InputSpec] | None = None, *, name: str | None = None,
            output_names: Sequence[str] | None = None) -> ExportedProgram: ...
 def save(function: Callable[..., Any] | ExportedProgram, path: str | PathLike[str], input_spec: Sequence[InputSpec] | None = None, *,

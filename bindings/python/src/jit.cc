@@ -23,24 +23,27 @@ std::vector<jit::InputSpec> specs_from(nb::handle list) {
   return out;
 }
 
-// What the library calls is given a list of tensors and gives one.
-jit::Function function_of(nb::object function) {
-  auto f = std::make_shared<Callback>(std::move(function));
-  return [f](std::span<const Tensor> inputs) {
-    return called([&] {
-      nb::list given;
-      for (const Tensor& t : inputs) given.append(nb::cast(t));
-      std::vector<Tensor> out;
-      for (nb::handle h : f->get()(given)) out.push_back(nb::cast<Tensor>(h));
-      return out;
-    });
-  };
-}
-
 // `states` gives (name, tensor) pairs.
 struct Captured {
   std::unique_ptr<jit::StaticFunction> function;
 };
+
+nb::list list_of(std::span<const Tensor> tensors) {
+  nb::list out;
+  for (const Tensor& t : tensors) out.append(nb::cast(t));
+  return out;
+}
+std::vector<Tensor> tensors_of(nb::handle list) {
+  std::vector<Tensor> out;
+  for (nb::handle h : list) out.push_back(nb::cast<Tensor>(h));
+  return out;
+}
+// A function of a list of tensors that gives another one.
+jit::Function function_of(nb::object function) {
+  return [f = std::make_shared<Callback>(std::move(function))](std::span<const Tensor> inputs) {
+    return called([&] { return tensors_of(f->get()(list_of(inputs))); });
+  };
+}
 
 nb::dict dict_of(const jit::ProgramInfo& p) {
   nb::dict d;
@@ -108,6 +111,33 @@ void bind_jit(nb::module_& m) {
         return jit::load(path, weights_path);
       },
       nb::arg("path"), nb::arg("weights_path") = "");
+  m.def("cond", [](const Tensor& pred, nb::object true_fn, nb::object false_fn) {
+    jit::Function yes = function_of(std::move(true_fn)), no = function_of(std::move(false_fn));
+    nb::gil_scoped_release unlocked;
+    return jit::cond(
+        pred, [&] { return yes({}); }, [&] { return no({}); });
+  });
+  m.def("while_loop", [](nb::object cond_fn, nb::object body_fn, const std::vector<Tensor>& vars) {
+    jit::Function condition = function_of(std::move(cond_fn)), body = function_of(std::move(body_fn));
+    nb::gil_scoped_release unlocked;
+    return jit::while_loop([&](std::span<const Tensor> now) { return condition(now).at(0); }, body, vars);
+  });
+  m.def("scan", [](nb::object function, const std::vector<Tensor>& init, const std::vector<Tensor>& xs, int64_t length,
+                   bool reverse) {
+    auto f = std::make_shared<Callback>(std::move(function));
+    auto call = [f](std::span<const Tensor> carry, std::span<const Tensor> row) {
+      return called([&] {
+        nb::object out = f->get()(list_of(carry), list_of(row));
+        return jit::Scanned{tensors_of(out[0]), tensors_of(out[1])};
+      });
+    };
+    jit::Scanned out;
+    {
+      nb::gil_scoped_release unlocked;
+      out = jit::scan(call, init, xs, {.reverse = reverse, .length = length});
+    }
+    return nb::make_tuple(out.carry, out.ys);
+  });
   m.def("capturing", &jit::capturing, "Whether this thread is capturing a program.");
   m.def("size_text", [](int64_t n) { return to_string(Dim(n)); });
   m.def("size_combine", [](int64_t a, int64_t b, const std::string& op) {

@@ -40,8 +40,30 @@ Program step() {
   recording.finish();
   return p;
 }
+// Bodies in bodies, which read what stands around them.
+Program flow() {
+  using Given = std::span<const Tensor>;
+  return capture(
+      [](Given x) {
+        return jit::while_loop(
+            [&](Given v) { return sum(v[0]) < 100.0; },
+            [&](Given v) {
+              return jit::scan(
+                         [&](Given c, Given row) {
+                           auto grow = [&] { return std::vector<Tensor>{c[0] * 2.0 + row[0]}; };
+                           auto keep = [&] { return std::vector<Tensor>{c[0] + x[0]}; };
+                           return jit::Scanned{jit::cond(sum(row[0]) > 0.0, grow, keep), {}};
+                         },
+                         {{v[0]}}, {{x[1]}}, {.reverse = true})
+                  .carry;
+            },
+            {{x[0]}});
+      },
+      {{{"N"}}, {{"T", "N"}}});
+}
 std::vector<Program> programs() {
   std::vector<Program> all;
+  all.push_back(flow());
   all.push_back(network());
   all.push_back(step());
   return all;
