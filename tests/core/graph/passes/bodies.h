@@ -1,53 +1,25 @@
-// A node with a body, for tests: an op that is only looked at, never run.
+// A program with a body, for tests of passes.
 #pragma once
-#include "core/op/calls.h"
 #include "tests/core/graph/compiled.h"
 
 namespace oarlock::graph {
 
-inline op::OpId op_with_body() {
-  static const op::OpDef def{.name = "test_with_body",
-                             .summary = "For tests.",
-                             .source = "Oarlock",
-                             .inputs = {{"x", "f32[*S]"}},
-                             .outputs = {{"out", "f32[*S]"}},
-                             .regions = {{"body", "of x"}},
-                             .no_gradient = "it is for tests",
-                             .reference = +[](op::KernelCall&) {},
-                             .cases = {{"never run"}}};
-  static const op::OpId id = [] {
-    op::OpId known = op::find_op(def.name);
-    if (known != op::kNoOp) return known;
-    Result<op::OpId> made = op::register_op(&def);
-    throw_if(made.status());
-    return *made;
-  }();
-  return id;
+// y = exp(x0); where x1 holds inside(x0, y), else x0; then `after` of that and x0.
+inline Function with_body(const std::function<Tensor(const Tensor& x, const Tensor& y)>& inside,
+                          const std::function<Tensor(const Tensor& out, const Tensor& x)>& after = nullptr) {
+  return [=](std::span<const Tensor> in) {
+    const Tensor x = in[0], y = exp(x);
+    Tensor out = jit::cond(
+        in[1], [&] { return std::vector<Tensor>{inside(x, y)}; }, [&] { return std::vector<Tensor>{x}; })[0];
+    return std::vector<Tensor>{after ? after(out, x) : out};
+  };
 }
-// y = exp(x); out = with_body(x) {inside(x, y)}: the program's result.
-inline Program with_body(const std::function<Tensor(const Tensor& x, const Tensor& y)>& inside) {
-  Program p;
-  Recording recording(p, p.body.nodes, Device());
-  Tensor x = recording.add_input("x", DType::f32, {3}), y = exp(x);
-  p.body.parameters = {recording.value(x)};
-  Node n;
-  n.op = op_with_body();
-  n.version = 1;
-  n.inputs = {recording.value(x)};
-  Body& body = n.bodies.emplace_back();
-  recording.begin_body(body);
-  Tensor given = recording.add_input("", DType::f32, {3}, Kind::parameter);
-  body.parameters = {recording.value(given)};
-  body.results = {recording.value(inside(given, y))};
-  recording.end_body();
-  Value out;
-  out.dtype = DType::f32;
-  out.shape = {3};
-  n.outputs = {p.add(out)};
-  p.body.results = n.outputs;
-  p.result_names = {"out"};
-  p.body.nodes.push_back(std::move(n));
-  return p;
+// What a pass leaves of it, for both values of the condition what it was.
+inline std::string left_of(const Function& f, const std::string& pass) {
+  const Tensor x = uniform({3}, 1);
+  Program p = compiled(capture(f, {{{"3"}}, {{}, DType::boolean}}), {pass});
+  for (bool holds : {false, true}) expect_alike(f, p, {x, cast(full({}, holds), DType::boolean)});
+  return ops_of(p);
 }
 
 }  // namespace oarlock::graph

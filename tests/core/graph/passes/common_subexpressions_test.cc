@@ -81,16 +81,16 @@ TEST(CommonSubexpressions, SmallConstantsThatAreEqual) {
   EXPECT_EQ(ops_of(p), "multiply multiply concat");
 }
 TEST(CommonSubexpressions, BodiesSeeWhatIsAroundThemNotTheOtherWayRound) {
-  Program p = with_body([](const Tensor& x, const Tensor&) { return add(sin(x), sin(x)); });
-  const ValueId x = p.body.parameters[0];
-  Recording recording(p, p.body.nodes, Device());
-  p.body.nodes.back().bodies[0].nodes[1].inputs = {x};  // sin of what is around, once
-  Tensor outside = sin(recording.tensor(x));
-  p.body.results.push_back(recording.value(outside));
-  p.result_names.push_back("outside");
-  EXPECT_EQ(ops_of(compiled(p, {"common_subexpressions"})), "exp test_with_body sin sin add sin");
-  Program q = with_body([](const Tensor& given, const Tensor&) { return add(sin(given), sin(given)); });
-  EXPECT_EQ(ops_of(compiled(q, {"common_subexpressions"})), "exp test_with_body sin add");
+  EXPECT_EQ(
+      left_of(with_body([](const Tensor& x, const Tensor&) { return add(sin(x), sin(x)); }), "common_subexpressions"),
+      "exp cond sin add");
+  EXPECT_EQ(
+      left_of(with_body([](const Tensor& x, const Tensor& y) { return add(y, exp(x)); }), "common_subexpressions"),
+      "exp cond add");
+  EXPECT_EQ(left_of(with_body([](const Tensor& x, const Tensor&) { return sin(x); },
+                              [](const Tensor& out, const Tensor& x) { return add(out, sin(x)); }),
+                    "common_subexpressions"),
+            "exp cond sin sin add");
 }
 
 }  // namespace

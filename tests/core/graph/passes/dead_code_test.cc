@@ -42,14 +42,15 @@ TEST(DeadCode, FeedsStay) {
   EXPECT_EQ(p.feeds.size(), 1u);
 }
 TEST(DeadCode, InBodiesAndWhatOnlyTheyRead) {
-  Program p = with_body([](const Tensor& x, const Tensor& y) {
+  Function f = with_body([](const Tensor& x, const Tensor& y) {
     Tensor unused = sin(y);
     return cos(x);
   });
-  EXPECT_EQ(ops_of(p), "exp test_with_body sin cos");
-  EXPECT_EQ(ops_of(compiled(p, kDeadCode)), "test_with_body cos");
-  p.body.results = {p.body.parameters[0]};
-  EXPECT_EQ(ops_of(compiled(p, kDeadCode)), "");
+  EXPECT_EQ(ops_of(capture(f, {{{"3"}}, {{}, DType::boolean}})), "exp cond sin cos");
+  EXPECT_EQ(left_of(f, "dead_code"), "cond cos");
+  Function none = with_body([](const Tensor& x, const Tensor& y) { return add(x, y); },
+                            [](const Tensor&, const Tensor& x) { return tan(x); });
+  EXPECT_EQ(left_of(none, "dead_code"), "tan");
 }
 
 }  // namespace
