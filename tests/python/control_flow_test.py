@@ -154,3 +154,5 @@ def test_errors_of_functions_come_out_unchanged():
             wrap(lambda x: jit.cond(x.sum() > 0, fail, fail))(x)
         with pytest.raises(Mine):
             wrap(lambda x: jit.scan(fail, x, x)[0])(x)
+        with pytest.raises(ValueError, match="negative size"):  # raised in C
+            wrap(lambda x: jit.scan(lambda c, row: (oarlock.full((-1,), 0.0), None), x, x)[0])(x)

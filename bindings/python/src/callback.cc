@@ -18,10 +18,15 @@ std::string said(nanobind::python_error& e) {
 }  // namespace
 
 void pass_on(nanobind::python_error& e) {
-  Py_XDECREF(pending.exception);
-  pending.exception = e.value().ptr();
-  Py_XINCREF(pending.exception);
   pending.text = said(e);
+  e.restore();
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);  // what C raised may have been a text only
+  if (trace) PyException_SetTraceback(value, trace);
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  Py_XDECREF(std::exchange(pending.exception, value));
   throw Error(Code::cancelled, pending.text);
 }
 

@@ -2,6 +2,8 @@
 #include "convert.h"
 #include "create.h"
 
+#include <oarlock/jit.h>
+
 namespace oarlock::python {
 namespace {
 
@@ -110,7 +112,7 @@ PyObject* filled(PyObject*, PyObject* args, PyObject* keywords) {
     if (device && device != Py_None) where = device_from_object(device, "full");
     Shape s = shape_from(shape, "full");
     for (Dim size : s)
-      if (size.n < 0)
+      if (size.n < 0 && !(jit::capturing() && size.n < -1))  // a size that is known only when the program runs
         raise_value("full: the shape " + to_string(s) + " has a negative size. Give sizes of 0 and more.");
     Tensor one = tensor_from(value, d, std::nullopt, Sharing::if_possible, "full");
     if (one.rank() != 0) raise_value("full: the value has shape " + to_string(one.shape()) + ". Give a number.");

@@ -43,6 +43,7 @@ Program step() {
 // Bodies in bodies, which read what stands around them.
 Program flow() {
   using Given = std::span<const Tensor>;
+  NoGrad off;
   return capture(
       [](Given x) {
         return jit::while_loop(
