@@ -158,7 +158,8 @@ class Interpreter {
     } catch (const Error& e) { return {e.code(), e.what()}; }
     if (call.outputs.size() != n.outputs.size())
       return {Code::internal, std::string(n.def().def->name) + ": " + std::to_string(n.outputs.size()) +
-                                  " outputs are declared, its bodies gave " + std::to_string(call.outputs.size()) + "."};
+                                  " outputs are declared, its bodies gave " + std::to_string(call.outputs.size()) +
+                                  "."};
     for (size_t i = 0; i < n.outputs.size(); ++i) {
       if (n.outputs[i] == kNone) continue;
       OAR_TRY(bring(call.outputs[i], n.outputs[i]));

@@ -33,7 +33,7 @@ TEST(Compile, ReportsEachRunOfAPass) {
 }
 
 TEST(Compile, ShowsTheProgramAroundEachPass) {
-  Program p = sample();
+  Program p = compiled(sample(), {"freeze_states"});
   std::vector<std::string> seen;
   CompileOptions options{.off = all_but({"common_subexpressions", "dead_code"}),
                          .dump = [&](std::string_view pass, bool after, const Program& at) {

@@ -158,7 +158,8 @@ TEST(ControlFlow, WritesBetweenAreNoticed) {
 TEST(ControlFlow, NothingOfACaptureIsGoodAfterIt) {
   Tensor kept, x = full({2}, 3).set_requires_grad();
   StaticFunction captured([&](Given v) {
-    kept = cond(positive(v[0]), [&] { return Tensors{multiply(v[0], v[0])}; }, [&] { return Tensors{v[0]}; })[0];
+    kept = cond(
+        positive(v[0]), [&] { return Tensors{multiply(v[0], v[0])}; }, [&] { return Tensors{v[0]}; })[0];
     return Tensors{v[0]};
   });
   captured.call({{x}});
