@@ -16,8 +16,8 @@ struct Extra {
 
 struct Epilogue {
   dnnl::post_ops steps;
-  std::vector<Extra> extras;  // their descriptors are given to append()
-  int bias = -1;              // the operand that is added first, one a channel; not among the extras
+  std::vector<Extra> extras;
+  int bias = -1;  // the operand that is added first, one a channel; not among the extras
   bool any_whole() const;
 };
 

@@ -112,7 +112,19 @@ Status plugin_failure(const Plugin& plugin, oar_status_t status, std::string_vie
 void clear_plugin_error();
 // Runs body over [0, n) in pieces of at least grain on the process's one pool.
 void parallel_for(int64_t n, int64_t grain, void(OAR_CALL* body)(void*, int64_t, int64_t), void* context);
+// The budget of the calling thread: that of the innermost ThreadBudget, else the setting, else what OpenMP says.
 uint32_t thread_count();
+// While one lives, ops that this thread calls use at most so many threads; 0 changes nothing. Nests.
+class ThreadBudget {
+ public:
+  explicit ThreadBudget(int threads);
+  ~ThreadBudget();
+  ThreadBudget(const ThreadBudget&) = delete;
+  ThreadBudget& operator=(const ThreadBudget&) = delete;
+
+ private:
+  int before_;
+};
 // After fork() devices and the thread pool are dead in the child.
 bool forked();
 void watch_fork();  // once, by the registry

@@ -106,8 +106,14 @@ void clear_plugin_error() { last_error().status = OAR_OK; }
 bool forked() { return in_child; }
 void watch_fork() { pthread_atfork(nullptr, nullptr, mark_child); }
 
+static thread_local int t_budget = 0;
+ThreadBudget::ThreadBudget(int threads) : before_(t_budget) {
+  if (threads > 0) t_budget = threads;
+}
+ThreadBudget::~ThreadBudget() { t_budget = before_; }
+
 uint32_t thread_count() {
-  int64_t wanted = setting::threads.load(std::memory_order_relaxed);
+  int64_t wanted = t_budget ? t_budget : setting::threads.load(std::memory_order_relaxed);
   if (in_child || omp_in_parallel()) return 1;
   return uint32_t(wanted > 0 ? wanted : omp_get_max_threads());
 }

@@ -143,7 +143,7 @@ typedef struct oar_predictor_config {
   size_t n_passes_off;
   uint64_t max_plan_bytes;  /* memory for intermediate values of the plans that are kept */
   uint32_t max_plans;       /* plans, each for one list of input shapes, that are kept */
-  uint32_t reserved;
+  uint32_t threads;         /* that one run uses on the host; 0: the setting "threads" */
 } oar_predictor_config_t;
 #define OAR_PREDICTOR_CONFIG_INIT \
   { sizeof(oar_predictor_config_t), 0, {NULL, 0}, NULL, 0, (uint64_t)256 << 20, 64, 0 }

@@ -28,7 +28,11 @@ class OAR_EXPORT Config {
   // Plans, each for one list of input shapes, that are kept, and what their memory for intermediate values may come to;
   // the least recently used go. Each call of run that is under way has one plan beside these.
   Config& set_plan_limits(int max_plans, uint64_t max_bytes);
-  // Leaves a pass out. create_predictor throws for a name that no pass has, and says those there are.
+  // Threads that one run uses on the host, the caller's own among them; 0, as at first: the setting "threads". With many
+  // callers at a time 1 is best. Throws Error for less than 0.
+  Config& set_cpu_math_library_num_threads(int threads);
+  // Leaves a pass out. create_predictor throws for a name that no pass has, and says those there are. Those called fold_ and
+  // recognise_ may change the rounding of results, within the tolerances of the ops; the others leave every bit.
   Config& delete_pass(std::string name);
   // Shapes, one per input, to make plans for before the first run. May be called several times.
   Config& warm_up(std::vector<Shape> shapes);
@@ -39,6 +43,7 @@ class OAR_EXPORT Config {
   Device device_{};
   int max_plans_ = 64;
   uint64_t max_bytes_ = uint64_t(256) << 20;
+  int threads_ = 0;
   std::vector<std::string> passes_off_;
   std::vector<std::vector<Shape>> warm_up_;
 };

@@ -65,6 +65,7 @@ oar_status_t OAR_CALL oar_predictor_create(oar_str_t path, const oar_predictor_c
     inference::Config config(std::string(view(path)), std::string(view(c.weights_path)));
     config.set_device(device(c.device, kWho));
     config.set_plan_limits(int(std::min<uint32_t>(c.max_plans, INT32_MAX)), c.max_plan_bytes);
+    config.set_cpu_math_library_num_threads(int(std::min<uint32_t>(c.threads, INT32_MAX)));
     for (size_t i = 0; i < c.n_passes_off; ++i) config.delete_pass(std::string(view(c.passes_off[i])));
     auto made = std::make_shared<const Predictor>(config);
     Live& all = live();

@@ -1,5 +1,6 @@
 #include "api/src/inference/handle.h"
 
+#include "core/device/device.h"
 #include "core/graph/compile.h"
 #include "core/graph/executable.h"
 
@@ -26,6 +27,13 @@ Config& Config::set_plan_limits(int max_plans, uint64_t max_bytes) {
   max_bytes_ = max_bytes;
   return *this;
 }
+Config& Config::set_cpu_math_library_num_threads(int threads) {
+  if (threads < 0)
+    throw Error(Code::invalid_argument,
+                "Config: " + std::to_string(threads) + " threads. Give 0 (the setting \"threads\") or more.");
+  threads_ = threads;
+  return *this;
+}
 Config& Config::delete_pass(std::string name) {
   passes_off_.push_back(std::move(name));
   return *this;
@@ -38,6 +46,7 @@ Config& Config::warm_up(std::vector<Shape> shapes) {
 struct Predictor::Shared {
   jit::ExportedProgram exported;
   graph::Executable executable;
+  int threads = 0;
 };
 struct Predictor::Slots {
   std::vector<std::shared_ptr<InputHandle::Slot>> inputs;
@@ -48,6 +57,7 @@ Predictor::Predictor(const Config& config) {
   auto p = std::make_shared<graph::Program>(config.program_.program());
   throw_if(graph::compile(*p, {.off = config.passes_off_}));
   shared_.reset(new Shared{config.program_, {std::move(p), config.device_, config.max_plans_, config.max_bytes_}});
+  shared_->threads = config.threads_;
   for (const std::vector<Shape>& shapes : config.warm_up_) warm_up(shapes);
   *this = clone();
 }
@@ -77,12 +87,16 @@ std::vector<Tensor> Predictor::run(std::span<const Tensor> inputs) const {
                                               std::string(to_string(inputs[i].dtype())) + ", the program takes " +
                                               std::string(to_string(want.dtype)) + ". Cast it.");
   }
+  ThreadBudget budget(shared_->threads);
   Result<graph::Outcome> out = shared_->executable.run(inputs);
   throw_if(out.status());
   return std::move(out->results);
 }
 
-void Predictor::warm_up(std::span<const Shape> shapes) const { throw_if(shared_->executable.prepare(shapes)); }
+void Predictor::warm_up(std::span<const Shape> shapes) const {
+  ThreadBudget budget(shared_->threads);
+  throw_if(shared_->executable.prepare(shapes));
+}
 
 InputHandle Predictor::get_input_handle(std::string_view name) const {
   for (const auto& slot : slots_->inputs)

@@ -62,6 +62,8 @@ void bind_inference(nb::module_& m) {
       .def("set_plan_limits", &Config::set_plan_limits, nb::arg("max_plans") = 64,
            nb::arg("max_bytes") = uint64_t(256) << 20, nb::rv_policy::reference,
            "Plans, each for one list of input shapes, that are kept, and what their memory may come to.")
+      .def("set_cpu_math_library_num_threads", &Config::set_cpu_math_library_num_threads, nb::arg("threads"),
+           nb::rv_policy::reference, "Threads that one run uses on the host; 0: the setting threads.")
       .def("delete_pass", &Config::delete_pass, nb::arg("name"), nb::rv_policy::reference, "Leaves a pass out.")
       .def(
           "warm_up",

@@ -67,6 +67,7 @@ std::vector<Program> programs() {
   all.push_back(flow());
   all.push_back(network());
   all.push_back(step());
+  for (Program& p : all) compact(p);  // numbers are kept where no value is missing
   return all;
 }
 std::string wire(const Program& p) { return to_wire(p).take(); }

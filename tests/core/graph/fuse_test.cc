@@ -76,7 +76,8 @@ TEST(Fuse, WhatOthersReadEndsAChain) {
   EXPECT_EQ(ops(planned(p, {{4, 6}}, sim())), "matmul+multiply");
   Function two = [l](std::span<const Tensor> x) {
     Tensor h = matmul(x[0], l.w);
-    return std::vector<Tensor>{multiply(exp(h), tanh(h))};
+    Tensor a = exp(h), b = tanh(h);
+    return std::vector<Tensor>{multiply(a, b)};
   };
   p = capture(two, {{{"4", "6"}}}, sim());
   expect_alike(two, p, {uniform({4, 6}, 1)}, sim());
