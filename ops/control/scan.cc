@@ -79,6 +79,16 @@ static void add_rows(const Tensor& x, std::vector<Tensor>& rows) {
     add_rows(slice(x, starts, sizes), rows);
   }
 }
+// An op takes so many operands only.
+static Tensor stacked(std::span<const Tensor> rows) {
+  constexpr size_t kMost = 64;
+  if (rows.size() <= kMost) return stack(rows);
+  size_t step = (rows.size() + kMost - 1) / kMost;
+  std::vector<Tensor> pieces;
+  for (size_t t = 0; t < rows.size(); t += step)
+    pieces.push_back(stacked(rows.subspan(t, std::min(step, rows.size() - t))));
+  return concat(pieces);
+}
 static void run(ControlCall& c) {
   size_t carried = size_t(c.attrs.integer(0));
   auto xs = c.inputs.subspan(carried);
@@ -104,7 +114,7 @@ static void run(ControlCall& c) {
   for (size_t i = carried; n == 0 && i < c.output_count(); ++i) c.outputs.push_back(c.empty(int(i)));
   for (auto& of : rows) {
     if (c.attrs.flag(1)) std::reverse(of.begin(), of.end());
-    c.outputs.push_back(stack(of));
+    c.outputs.push_back(stacked(of));
   }
 }
 

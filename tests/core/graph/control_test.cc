@@ -73,7 +73,7 @@ TEST(Control, ScanStacksRowsBothWays) {
         {{uniform({3}, 1), uniform({5, 3}, 2), uniform({3}, 3)},
          {uniform({3}, 1), uniform({1, 3}, 2), uniform({3}, 3)},
          {uniform({3}, 1), uniform({0, 3}, 2), uniform({3}, 3)},
-         {uniform({3}, 1), uniform({130, 3}, 2), uniform({3}, 3)}});
+         {uniform({3}, 1), uniform({300, 3}, 2), uniform({3}, 3)}});
 }
 
 TEST(Control, OneInsideTheOther) {
