@@ -67,7 +67,7 @@ TEST(FusedPlan, AResidualBlock) {
       ASSERT_TRUE(want) << want.status().text();
       expect_near(got->results[0], want->results[0], t == DType::f32 ? 1e-5 : 0.04);
     }
-    EXPECT_EQ(ops(fused, {2, 16, 12, 12}), "conv+add+relu, conv+multiply, relu, conv+silu, conv+add+relu");
+    EXPECT_EQ(ops(fused, {2, 16, 12, 12}), "conv+relu, conv+multiply, relu, conv+silu, conv+add+relu");
   }
 }
 
