@@ -6,20 +6,11 @@
 #include <fmt/format.h>
 
 #include "api/cli/program.h"
+#include "api/cts/html.h"
 
 namespace oarlock::cli {
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (char c : text) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += static_cast<unsigned char>(c) < 32 ? ' ' : c;
-    }
-  return out;
-}
+using cts::escaped;
 
 namespace {
 

@@ -11,6 +11,5 @@ namespace oarlock::cli {
 std::vector<Shape> shapes_of(const std::vector<std::string>& texts);
 // A drawing: nodes from top to bottom in layers, inputs, results and the shapes on the arrows. No text leaves its box.
 std::string svg_of(const jit::ProgramListing& program);
-std::string escaped(std::string_view text);  // for XML and HTML
 
 }  // namespace oarlock::cli

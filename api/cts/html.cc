@@ -8,8 +8,6 @@
 
 namespace oarlock::cts {
 
-namespace {
-
 std::string escaped(std::string_view text) {
   std::string out;
   for (char c : text) switch (c) {
@@ -17,10 +15,12 @@ std::string escaped(std::string_view text) {
       case '<': out += "&lt;"; break;
       case '>': out += "&gt;"; break;
       case '"': out += "&quot;"; break;
-      default: out += c;
+      default: out += static_cast<unsigned char>(c) < 32 && c != '\n' ? ' ' : c;
     }
   return out;
 }
+
+namespace {
 
 constexpr const char* kDtypes[] = {"bool", "i8",  "i16",  "i32", "i64", "u8", "u16",
                                    "u32",  "u64", "bf16", "f16", "f32", "f64"};

@@ -24,5 +24,7 @@ struct Cell {
 std::vector<Cell> coverage(const Report& report);
 
 std::string html_of(const Report& report);
+// A text as XML and HTML may hold it.
+std::string escaped(std::string_view text);
 
 }  // namespace oarlock::cts

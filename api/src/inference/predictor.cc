@@ -44,8 +44,7 @@ Config& Config::warm_up(std::vector<Shape> shapes) {
 }
 
 struct Predictor::Shared {
-  jit::ExportedProgram exported;
-  graph::Executable executable;
+  graph::Executable executable;  // weights that passes replaced are gone with the exported program
   int threads = 0;
 };
 struct Predictor::Slots {
@@ -56,7 +55,7 @@ struct Predictor::Slots {
 Predictor::Predictor(const Config& config) {
   auto p = std::make_shared<graph::Program>(config.program_.program());
   throw_if(graph::compile(*p, {.off = config.passes_off_}));
-  shared_.reset(new Shared{config.program_, {std::move(p), config.device_, config.max_plans_, config.max_bytes_}});
+  shared_.reset(new Shared{{std::move(p), config.device_, config.max_plans_, config.max_bytes_}});
   shared_->threads = config.threads_;
   for (const std::vector<Shape>& shapes : config.warm_up_) warm_up(shapes);
   *this = clone();
@@ -71,8 +70,13 @@ Predictor::Predictor(Predictor&&) noexcept = default;
 Predictor& Predictor::operator=(Predictor&&) noexcept = default;
 Predictor Predictor::clone() const { return Predictor(shared_); }
 
-std::vector<std::string> Predictor::get_input_names() const { return shared_->exported.input_names(); }
-std::vector<std::string> Predictor::get_output_names() const { return shared_->exported.output_names(); }
+std::vector<std::string> Predictor::get_input_names() const {
+  const graph::Program& p = shared_->executable.program();
+  std::vector<std::string> names;
+  for (graph::ValueId v : p.body.parameters) names.push_back(p[v].name);
+  return names;
+}
+std::vector<std::string> Predictor::get_output_names() const { return shared_->executable.program().result_names; }
 
 std::vector<Tensor> Predictor::run(std::span<const Tensor> inputs) const {
   const graph::Program& p = shared_->executable.program();
