@@ -141,12 +141,12 @@ double at(const std::vector<double>& sorted, double share) {
   return sorted[std::min(sorted.size() - 1, size_t(share * double(sorted.size())))];
 }
 
-// Steps of some runs under the profiler, by op and by whom: microseconds a run.
+// Steps of some runs under the profiler, by op and by whom: microseconds a run, from the median of each step.
 Json steps_of(Job& job, const std::string& keep) {
   std::string path =
       keep.empty() ? fmt::format("{}/oarlock_bench_{}.json", std::filesystem::temp_directory_path().string(), getpid())
                    : keep;
-  const int runs = 5;
+  const int runs = 15;
   profile_start();
   for (int i = 0; i < runs; ++i) job.predictor.run(job.inputs);
   throw_if(profile_stop(path));
@@ -156,23 +156,28 @@ Json steps_of(Job& job, const std::string& keep) {
   if (keep.empty()) std::filesystem::remove(path);
   struct Row {
     std::string op, detail;
-    double us = 0;
+    std::vector<double> each;
     int calls = 0;
+    double us = 0;
   };
   std::map<std::string, Row> rows;
-  double total = 0;
   for (const auto& e : trace.is_array() ? trace : trace["traceEvents"]) {
     if (e.value("cat", "") != "step") continue;
     std::string detail = e.contains("args") ? e["args"].value("detail", "") : "";
     Row& r = rows[e["name"].get<std::string>() + " " + detail];
     r.op = e["name"];
     r.detail = detail;
-    r.us += e["dur"].get<double>() / runs;
-    total += e["dur"].get<double>() / runs;
-    ++r.calls;
+    r.each.push_back(e["dur"].get<double>());
   }
   std::vector<Row> sorted;
-  for (auto& [key, r] : rows) sorted.push_back(std::move(r));
+  double total = 0;
+  for (auto& [key, r] : rows) {
+    r.calls = int(r.each.size()) / runs;
+    std::nth_element(r.each.begin(), r.each.begin() + std::ptrdiff_t(r.each.size() / 2), r.each.end());
+    r.us = r.each[r.each.size() / 2] * r.calls;
+    total += r.us;
+    sorted.push_back(std::move(r));
+  }
   std::stable_sort(sorted.begin(), sorted.end(), [](auto& a, auto& b) { return a.us > b.us; });
   Json out = Json::array();
   for (const Row& r : sorted) {
@@ -180,7 +185,7 @@ Json steps_of(Job& job, const std::string& keep) {
     out.push_back({{"op", r.op},
                    {"by", r.detail.substr(0, space)},
                    {"shapes", space == std::string::npos ? "" : r.detail.substr(space + 1)},
-                   {"calls", r.calls / runs},
+                   {"calls", r.calls},
                    {"us", r.us},
                    {"share", total > 0 ? r.us / total : 0}});
   }
