@@ -125,7 +125,9 @@ def _layers_of(function):
             found.append(value)
 
     look(getattr(function, "__self__", None))
-    plain = inspect.unwrap(getattr(function, "__func__", function))
+    plain = getattr(function, "__func__", function)
+    if hasattr(plain, "__wrapped__"):
+        plain = inspect.unwrap(plain)
     for cell in getattr(plain, "__closure__", None) or ():
         try:
             look(cell.cell_contents)
@@ -135,6 +137,13 @@ def _layers_of(function):
     for name in getattr(code, "co_names", ()):
         look(getattr(plain, "__globals__", {}).get(name))
     return found
+
+
+@functools.lru_cache
+def _tensors_alone(count):
+    """Structure and key of a call with so many tensors and nothing else."""
+    structure = _flatten(((_core.empty(()),) * count, {}), [])
+    return structure, _key(structure)
 
 
 class StaticFunction:
@@ -173,19 +182,21 @@ class StaticFunction:
         results[key] = _flatten(self._function(*args, **keywords), flat), structure
         return flat
 
-    def _key(self, structure, tensors):
-        shapes = "" if self._spec else ",".join(str(t.shape) for t in tensors)
-        kinds = ",".join(f"{t.dtype}{t.device}{t.requires_grad}" for t in tensors)
-        modes = "".join("t" if s.training else "e" for layer in _layers_of(self._function)
-                        for s in [layer, *layer.sublayers()])
-        return f"{_key(structure)};{shapes};{kinds};{modes};{_core.is_grad_enabled()}"
+    def _key(self, words, tensors):
+        kinds = _core._jit.kinds(tensors, not self._spec)
+        modes = "".join(map(_core._jit.modes, _layers_of(self._function)))
+        return f"{words};{kinds}{modes};{_core.is_grad_enabled()}"
 
     def __call__(self, *args, **keywords):
         if not self.enabled or capturing():
             return self._function(*args, **keywords)
-        tensors = []
-        structure = _flatten((args, keywords), tensors)
-        key = self._key(structure, tensors)
+        if not keywords and all(type(a) is Tensor for a in args):  # most calls
+            tensors, (structure, words) = list(args), _tensors_alone(len(args))
+        else:
+            tensors = []
+            structure = _flatten((args, keywords), tensors)
+            words = _key(structure)
+        key = self._key(words, tensors)
         captured, results = self._both
         before = getattr(self._given, "call", None)
         self._given.call = structure, key, results

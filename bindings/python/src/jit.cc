@@ -138,6 +138,22 @@ void bind_jit(nb::module_& m) {
     }
     return nb::make_tuple(out.carry, out.ys);
   });
+  // What of tensors decides which program serves a call, as a text.
+  m.def("kinds", [](const std::vector<Tensor>& tensors, bool shapes) {
+    std::string key;
+    for (const Tensor& t : tensors) {
+      key += std::to_string(int(t.dtype())) + "@" + std::to_string(t.device().index()) + (t.requires_grad() ? "!" : "");
+      for (int i = 0; shapes && i < t.shape().rank; ++i) key += "," + std::to_string(t.shape()[i].n);
+      key += ";";
+    }
+    return key;
+  });
+  // Which of a layer and those below it are in training.
+  m.def("modes", [](const nn::Layer& layer) {
+    std::string key(1, layer.training() ? 't' : 'e');
+    for (const nn::LayerPtr& below : layer.sublayers()) key += below->training() ? 't' : 'e';
+    return key;
+  });
   m.def("capturing", &jit::capturing, "Whether this thread is capturing a program.");
   m.def("size_text", [](int64_t n) { return to_string(Dim(n)); });
   m.def("size_combine", [](int64_t a, int64_t b, const std::string& op) {
