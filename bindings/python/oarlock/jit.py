@@ -7,6 +7,7 @@ import weakref
 
 from . import _core
 from ._control_flow import cond, scan, while_loop
+from ._core import Tensor
 from ._core._inference import ExportedProgram
 from ._structure import _flatten, _key, _restore
 from .nn import Layer
