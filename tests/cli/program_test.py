@@ -17,7 +17,8 @@ LETTER = 7.3  # width of a letter of the drawing's font at its size, in pixels
 
 
 def oarlock(*arguments, code=0):
-    done = subprocess.run([OARLOCK, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    environment = {**os.environ, "OARLOCK_BACKENDS": str(OARLOCK.parent.parent / "lib/oarlock/backends")}
+    done = subprocess.run([OARLOCK, *map(str, arguments)], capture_output=True, text=True, timeout=120, env=environment)
     assert done.returncode == code, (done.stdout, done.stderr)
     return done.stdout if code == 0 else done.stderr
 
